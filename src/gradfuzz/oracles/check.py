@@ -1,0 +1,110 @@
+"""All the oracles on one Program: the whole of what gradfuzz has to say about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gradfuzz.oracles.gradient import check_gradient
+from gradfuzz.oracles.precision import check_precision
+from gradfuzz.oracles.status import check_status
+from gradfuzz.oracles.trial import Trial
+from gradfuzz.oracles.value import check_value
+from gradfuzz.oracles.verdict import AGREE, DISAGREE, INTERNAL, INVALID, UNSUPPORTED, Verdict, most_interesting
+from gradfuzz.program.model import COMPLEXES, FLOATS, Program
+from gradfuzz.targets.protocol import Modes, Outcome, Refusal, Target, scenario_name
+
+LOW = tuple(d for d in FLOATS + COMPLEXES if d not in ("float64", "complex128"))
+
+
+@dataclass
+class Options:
+    """Which derivatives to compute. Everything that changes a verdict is in here, so that a finding can be replayed."""
+
+    order: int = 2
+    scenarios: frozenset[str] | None = None
+    salt: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        names = None if self.scenarios is None else sorted(self.scenarios)
+        return {"order": self.order, "scenarios": names, "salt": self.salt}
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Options:
+        names = data.get("scenarios")
+        return Options(int(data["order"]), None if names is None else frozenset(names), int(data.get("salt", 0)))
+
+
+@dataclass
+class Examination:
+    """Everything seen on one Program."""
+
+    verdicts: list[Verdict]
+    rules: list[str] = field(default_factory=list)
+    rule: str = ""
+    error: Refusal | None = None
+    trial: Trial | None = None
+
+    @property
+    def outcome(self) -> str:
+        return most_interesting(self.verdicts)
+
+    @property
+    def findings(self) -> list[Verdict]:
+        return [v for v in self.verdicts if v.is_finding]
+
+
+def examine(target: Target, program: Program, options: Options, keep_rules: bool = False) -> Examination:
+    """Run the Program in every scenario up to the order and judge. Never raises for what the library does."""
+    try:
+        trial = Trial(target, program, options.salt)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        return _refused(target.classify(error))
+    if not trial.outputs:
+        return Examination([Verdict(UNSUPPORTED, "status", reason="no floating output")], trial=trial)
+    if not trial.point.names:
+        return Examination([Verdict(UNSUPPORTED, "status", reason="no differentiable input")], trial=trial)
+    low = any(t.dtype in LOW for t in program.inputs.values() if t.differentiable)
+    verdicts: list[Verdict] = []
+    for order in range(1, (1 if low else options.order) + 1):
+        found = _examine_order(trial, order, options, low)
+        verdicts.extend(found)
+        if any(v.is_finding for v in found) or not any(v.outcome == AGREE for v in found):
+            break  # derivatives of a wrong or unknown derivative say nothing new
+    rules = trial.point.rules() if keep_rules else []
+    rule = trial.rule() if any(v.is_finding for v in verdicts) else ""
+    return Examination(verdicts, rules, rule, trial=trial)
+
+
+def _refused(refusal: Refusal) -> Examination:
+    if refusal.kind == "internal":
+        verdict = Verdict(DISAGREE, "status", INTERNAL, 0, ["direct"], refusal.message[:600], "no assertion", refusal.message[:600])
+        return Examination([verdict], error=refusal)
+    return Examination([Verdict(INVALID, "status", reason=refusal.message[:300])], error=refusal)
+
+
+def _examine_order(trial: Trial, order: int, options: Options, low: bool) -> list[Verdict]:
+    verdicts: list[Verdict] = []
+    ways: dict[Modes, Outcome] = {}
+    for modes in trial.scenarios(order, options.scenarios):
+        outcome = trial.outcome(modes)
+        if isinstance(outcome, Refusal):
+            verdicts.append(check_status(trial, modes, outcome))
+            continue
+        ways[modes] = outcome
+        value = check_value(trial, modes, outcome)
+        if value is not None:
+            verdicts.append(value)
+    if ways:
+        verdicts.extend(check_precision(trial, ways) if low else check_gradient(trial, order, ways))
+    return verdicts
+
+
+def summary(examination: Examination) -> list[tuple[str, str, str]]:
+    """(scenario, outcome, reason) rows for people."""
+    return [(", ".join(v.scenarios) or v.oracle, v.outcome, v.reason) for v in examination.verdicts]
+
+
+__all__ = ["Examination", "Options", "examine", "scenario_name", "summary"]

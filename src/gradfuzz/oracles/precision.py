@@ -1,0 +1,128 @@
+"""Precision: a derivative in a lower precision, judged against the same Program in float64.
+
+What may differ is measured, not assumed: the float64 twin is perturbed by the unit of the lower precision, and the derivative
+may move by a small multiple of what it moves by then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.oracles.trial import Trial
+from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, NONFINITE, PRECISION, Verdict
+from gradfuzz.program.model import Call, Expr, Let, Name, Program, Tensor, rebuild
+from gradfuzz.targets.protocol import Modes, Outcome, Vec, scenario_name
+
+Array = Any
+UNITS = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7, "complex64": 2.0**-23}
+WIDER = {"float32": "float64", "float16": "float64", "bfloat16": "float64", "complex64": "complex128"}
+LARGEST = {"float32": 3e38, "float16": 6e4, "bfloat16": 3e38, "complex64": 3e38}
+
+# Intermediates round too, and there are more of them than inputs; the perturbation sees only the inputs'.
+PERTURBED = 64.0
+ROUNDED = 256.0
+PROBES = 4
+
+
+def check_precision(trial: Trial, ways: dict[Modes, Outcome]) -> list[Verdict]:
+    """Each scenario of order one against the float64 twin."""
+    lowest = max((t.dtype for t in trial.program.inputs.values() if t.dtype in UNITS), key=lambda d: UNITS[d])
+    twin_program = widened(trial.program)
+    try:
+        twin = Trial(trial.target, twin_program, trial.salt, [_wide(x) for x in trial.inputs])
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        return [Verdict(INCONCLUSIVE, "precision", PRECISION, 1, reason=f"no float64 twin: {str(error)[:120]}")]
+    if [o.shape for o in twin.outputs] != [o.shape for o in trial.outputs]:
+        return [Verdict(INCONCLUSIVE, "precision", PRECISION, 1, reason="the float64 twin has other outputs")]
+    twin.v = Vec([_wide(a) for a in trial.v.arrays])
+    direction = Vec([_wide(d.astype(x.dtype)) for d, x in zip(trial.direction(0).arrays, trial.inputs)])
+    reference = next(iter(ways))
+    exact = twin.attempt(reference, [direction])
+    if not isinstance(exact, Outcome) or not all(np.isfinite(o).all() for o in [*twin.outputs, *trial.outputs]):
+        return [Verdict(INCONCLUSIVE, "precision", PRECISION, 1, reason="domain: not finite in one of the precisions")]
+    wanted = twin.number(exact)
+    bar = _bar(twin, reference, direction, UNITS[lowest], wanted)
+    if not np.isfinite(wanted) or not np.isfinite(bar):
+        return [Verdict(INCONCLUSIVE, "precision", PRECISION, 1, reason="ill-conditioned in float64 already")]
+    verdicts = []
+    for modes, outcome in ways.items():
+        number = trial.number(outcome)
+        if np.isfinite(number) and abs(number - wanted) <= bar:
+            continue
+        verdicts.append(_judge(trial, twin, modes, number, wanted, bar, lowest))
+    return verdicts or [Verdict(AGREE, "precision", PRECISION, 1)]
+
+
+def _judge(
+    trial: Trial, twin: Trial, modes: Modes, number: float, wanted: float, bar: float, lowest: str
+) -> Verdict:
+    names = [scenario_name(modes)]
+    if not _comfortable(twin, LARGEST[lowest]):
+        return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, names, f"overflow or underflow of {lowest}")
+    if lowest in ("float16", "bfloat16"):
+        return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, names, f"rounding of {lowest} intermediates cannot be told apart")
+    size = max(abs(wanted), bar)
+    if np.isfinite(number) and abs(number - wanted) < 0.1 * size:
+        return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, names, f"a loss of digits in {lowest}", wanted, number, bar)
+    kind = PRECISION if np.isfinite(number) else NONFINITE
+    reason = f"{names[0]} in {lowest} is further from float64 than rounding explains"
+    return Verdict(DISAGREE, "precision", kind, 1, names, reason, wanted, number, bar, {"numbers": {names[0]: number}, "numeric": wanted})
+
+
+def _bar(twin: Trial, modes: Modes, direction: Vec, unit: float, wanted: float) -> float:
+    """How far the twin's derivative moves under roundings of the lower precision."""
+    moved = 0.0
+    size = abs(wanted)
+    for probe in range(PROBES):
+        signs = twin.direction(probe).arrays
+        jitter = Vec([np.asarray(np.abs(x) * np.sign(s.real)) for x, s in zip(twin.inputs, signs)])
+        outcome = twin.attempt(modes, [direction], jitter, unit)
+        if isinstance(outcome, Outcome):
+            number = twin.number(outcome)
+            moved = max(moved, abs(number - wanted))
+    forward = twin.attempt(("f",), [direction])
+    if isinstance(forward, Outcome):
+        size = max(size, float(sum(np.abs(c).sum() for c in twin.weighted(forward))))
+    outputs = float(sum(np.abs(o).sum() for o in twin.outputs))
+    return PERTURBED * moved + ROUNDED * unit * max(size, min(outputs, 1.0))
+
+
+def _comfortable(twin: Trial, largest: float) -> bool:
+    """Whether all numbers stay clear of the range's ends, squares of them included."""
+    for array in [*twin.inputs, *twin.outputs]:
+        sizes = np.abs(array[array != 0]) if array.size else array
+        if sizes.size and (sizes.max() > largest**0.5 or sizes.min() < largest**-0.5):
+            return False
+    return True
+
+
+def _wide(array: Array) -> Array:
+    return np.asarray(array, np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
+def widened(program: Program) -> Program:
+    """The same Program with every lower precision replaced by the double one."""
+
+    def change(node: Expr) -> Expr:
+        if isinstance(node, Name):
+            head, _, last = node.path.rpartition(".")
+            return Name(f"{head}.{WIDER[last]}") if last in WIDER else node
+        if isinstance(node, str) and node in WIDER:
+            return WIDER[node]
+        if isinstance(node, Call) and node.func in (".half", ".float", ".bfloat16"):
+            return Call(".double", tuple(change(a) for a in node.args))
+        return rebuild(node, change)
+
+    statements = []
+    for statement in program.statements:
+        value = statement.value
+        if isinstance(value, Tensor):
+            statements.append(replace(statement, value=replace(value, dtype=WIDER.get(value.dtype, value.dtype))))
+        else:
+            statements.append(Let(statement.names, change(value)))
+    return Program(tuple(statements))

@@ -1,0 +1,212 @@
+"""The referee: called when the cheap rungs disagree. Decides between a bug, a kink, noise and an edge of the domain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Sequence
+
+import numpy as np
+
+from gradfuzz.numdiff.ladder import Estimate, estimate
+from gradfuzz.oracles.trial import EPSILON, Trial
+from gradfuzz.oracles.verdict import AGREE, DISAGREE, GRADIENT, INCONCLUSIVE, KINK, NONFINITE, Verdict
+from gradfuzz.program.values import project
+from gradfuzz.targets.protocol import Modes, Outcome, Refusal, Vec, scenario_name
+
+Array = Any
+
+# A difference counts if it exceeds both error bars by these factors: bars are one-sigma-like, and the ladder picks its best
+# entry out of many, which flatters it.
+NUMERIC_BARS = 8.0
+AD_JITTER = 16.0
+AD_UNITS = 256.0
+# An answer whose own error bar is a thousandth of it or more settles nothing.
+CONCLUSIVE = 1e-3
+KINK_PROBES = 12
+
+
+@dataclass
+class Line:
+    """The problem restricted to one direction: what AD says and what the ladder says."""
+
+    along: Vec
+    numbers: dict[Modes, float]
+    numeric: Estimate
+    bars: dict[Modes, float]
+
+    def wrong(self) -> list[Modes]:
+        """Scenarios that differ from the numeric derivative by more than both error bars."""
+        if not self.numeric.usable:
+            return []
+        found = []
+        for modes, number in self.numbers.items():
+            if not np.isfinite(number):
+                found.append(modes)
+                continue
+            gap = abs(number - self.numeric.value)
+            if gap > NUMERIC_BARS * self.numeric.error + self.bars[modes] and self.numeric.matches(number, gap) < 2:
+                found.append(modes)
+        return found
+
+
+def judge(trial: Trial, order: int, numbers: dict[Modes, float], base: Modes) -> list[Verdict]:
+    """The verdict on an order whose quick comparison failed."""
+    line = _measure(trial, trial.direction(order - 1), base, list(numbers))
+    if not line.numeric.usable or line.numeric.one_sided:
+        # Perhaps the step left the domain for some element: move each in proportion to itself.
+        relative = _measure(trial, trial.relative_direction(), base, list(numbers))
+        if not relative.numeric.usable or relative.numeric.one_sided:
+            return [_inconclusive(order, line, "domain edge" if line.numeric.one_sided else "the numeric derivative does not settle")]
+        line = relative
+    again = trial.attempt(base, [trial.direction(i) for i in range(len(base))])
+    first = trial.outcome(base)
+    if isinstance(again, Outcome) and isinstance(first, Outcome) and not _equal(again.outputs, first.outputs):
+        return [_inconclusive(order, line, "nondeterministic: two runs differ")]
+    wrong = line.wrong()
+    if not wrong:
+        sure = line.numeric.error * NUMERIC_BARS <= CONCLUSIVE * max(map(abs, [*line.numbers.values(), line.numeric.magnitude]))
+        if sure or not line.numeric.magnitude:
+            return [Verdict(AGREE, "gradient", order=order, reason=f"after {len(line.numeric.steps)} steps")]
+        return [_inconclusive(order, line, "noisy or ill-conditioned")]
+    broken = [m for m in wrong if not np.isfinite(line.numbers[m])]
+    if broken:
+        return [_judge_nonfinite(trial, order, line, broken, base)]
+    return [_judge_wrong(trial, order, line, wrong, base)]
+
+
+def _measure(trial: Trial, along: Vec, base: Modes, scenarios: Sequence[Modes]) -> Line:
+    """AD and the ladder along one direction. Inner directions stay those of the trial."""
+    us = [trial.direction(i) for i in range(len(base))]
+    numbers, bars = {}, {}
+    for modes in scenarios:
+        outcome = trial.attempt(modes, [*us, along])
+        numbers[modes] = float("nan") if isinstance(outcome, Refusal) else trial.number(outcome)
+    at_zero = trial.components(trial.attempt(base, us))
+    numeric = estimate(trial.line(base, us, along), at_zero, max(trial.epsilon, EPSILON[8] * (8 if base else 1)))
+    scale = max(numeric.magnitude, max((abs(n) for n in numbers.values() if np.isfinite(n)), default=0.0))
+    jitter = Vec([np.asarray(np.abs(x) * np.sign(d)) for x, d in zip(trial.inputs, along.arrays)])
+    for modes, number in numbers.items():
+        moved = trial.attempt(modes, [*us, along], jitter, 2 * trial.epsilon)
+        shift = 0.0 if isinstance(moved, Refusal) else abs(trial.number(moved) - number)
+        bars[modes] = AD_JITTER * (shift if np.isfinite(shift) else 0.0) + AD_UNITS * trial.epsilon * scale
+    return Line(along, numbers, numeric, bars)
+
+
+def _judge_wrong(trial: Trial, order: int, line: Line, wrong: list[Modes], base: Modes) -> Verdict:
+    """Narrow a disagreement down to one element; a bug survives that, a kink hidden by the direction does not."""
+    spot = _localise(trial, line, wrong, base)
+    if spot is None:
+        return _inconclusive(order, line, "kink: no single element disagrees by itself")
+    element, line = spot
+    wrong = line.wrong()
+    if line.numeric.one_sided:
+        return _inconclusive(order, line, "domain edge")
+    if line.numeric.kink:
+        low, high = line.numeric.interval()
+        outside = [m for m in wrong if not low - line.bars[m] <= line.numbers[m] <= high + line.bars[m]]
+        if not outside or order > 1:
+            return _inconclusive(order, line, "kink: inside the one-sided derivatives")
+        return _finding(KINK, order, line, outside, element, "outside the one-sided derivatives at a kink")
+    return _finding(GRADIENT, order, line, wrong, element, "differs from the numeric derivative")
+
+
+def _judge_nonfinite(trial: Trial, order: int, line: Line, broken: list[Modes], base: Modes) -> Verdict:
+    """NaN cannot be narrowed down by contraction, so the numeric side is: every probed element must be smooth."""
+    if line.numeric.kink and order > 1:
+        return _inconclusive(order, line, "kink")
+    if NUMERIC_BARS * line.numeric.error > 0.1 * max(line.numeric.magnitude, 1e-300) and line.numeric.value != 0.0:
+        return _inconclusive(order, line, "noisy or ill-conditioned")
+    us = [trial.direction(i) for i in range(len(base))]
+    at_zero = trial.components(trial.attempt(base, us))
+    for along in _element_directions(trial, KINK_PROBES):
+        numeric = estimate(trial.line(base, us, along), at_zero, max(trial.epsilon, EPSILON[8]))
+        if numeric.one_sided or not numeric.usable:
+            return _inconclusive(order, line, "domain edge")
+        if numeric.kink and order > 1:
+            return _inconclusive(order, line, "kink")
+    what = "is not finite at a kink" if line.numeric.kink else "is not finite where the numeric derivative is"
+    return _finding(NONFINITE, order, line, broken, None, what)
+
+
+def _localise(trial: Trial, line: Line, wrong: list[Modes], base: Modes) -> tuple[str, Line] | None:
+    """Halve the direction's support while a half still disagrees."""
+    spans = [(i, 0, x.size) for i, x in enumerate(trial.inputs) if x.size]
+    current = line
+    while True:
+        if len(spans) == 1 and spans[0][2] - spans[0][1] == 1:
+            return _element_name(trial, spans[0][0], spans[0][1]), current
+        for half in _halves(spans):
+            candidate = _measure(trial, _restricted(trial, line.along, half), base, wrong)
+            if candidate.wrong() or (candidate.numeric.kink and _outside(candidate)):
+                spans, current = half, candidate
+                break
+        else:
+            return None
+
+
+def _outside(line: Line) -> bool:
+    low, high = line.numeric.interval()
+    return any(not low - line.bars[m] <= n <= high + line.bars[m] for m, n in line.numbers.items())
+
+
+def _halves(spans: list[tuple[int, int, int]]) -> list[list[tuple[int, int, int]]]:
+    if len(spans) > 1:
+        middle = len(spans) // 2
+        return [spans[:middle], spans[middle:]]
+    index, start, stop = spans[0]
+    middle = (start + stop) // 2
+    return [[(index, start, middle)], [(index, middle, stop)]]
+
+
+def _restricted(trial: Trial, along: Vec, spans: list[tuple[int, int, int]]) -> Vec:
+    arrays = [np.zeros(a.shape, a.dtype) for a in along.arrays]
+    for index, start, stop in spans:
+        arrays[index].reshape(-1)[start:stop] = along.arrays[index].reshape(-1)[start:stop]
+    return Vec([project(a, s) if s else a for a, s in zip(arrays, trial.point.structures)])
+
+
+def _element_directions(trial: Trial, most: int) -> list[Vec]:
+    """Single-element directions spread over the inputs."""
+    places = [(i, j) for i, x in enumerate(trial.inputs) for j in range(min(x.size, 4096))]
+    stride = max(1, len(places) // most)
+    found = []
+    for index, flat in places[::stride][:most]:
+        base = Vec([np.zeros(x.shape, np.complex128 if x.dtype.kind == "c" else np.float64) for x in trial.inputs])
+        base.arrays[index].reshape(-1)[flat] = trial.scales[index]
+        found.append(Vec([project(a, s) if s else a for a, s in zip(base.arrays, trial.point.structures)]))
+    return found
+
+
+def _element_name(trial: Trial, index: int, flat: int) -> str:
+    where = np.unravel_index(flat, trial.inputs[index].shape) if trial.inputs[index].ndim else ()
+    return f"{trial.point.names[index]}[{', '.join(str(int(i)) for i in where)}]"
+
+
+def _equal(ours: list[Array], theirs: list[Array]) -> bool:
+    return all(a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc") for a, b in zip(ours, theirs))
+
+
+def _inconclusive(order: int, line: Line, reason: str) -> Verdict:
+    return Verdict(INCONCLUSIVE, "gradient", order=order, reason=reason, error_bar=line.numeric.error)
+
+
+def _finding(kind: str, order: int, line: Line, wrong: list[Modes], element: str | None, reason: str) -> Verdict:
+    numeric = line.numeric
+    number = line.numbers[wrong[0]]
+    agreeing = sum(1 for _, slope, floor in numeric.steps if abs(slope - number) <= 4 * floor + line.bars[wrong[0]])
+    detail = {
+        "element": element,
+        "numbers": {scenario_name(m): n for m, n in line.numbers.items()},
+        "numeric": numeric.value,
+        "numeric_error": numeric.error,
+        "steps": len(numeric.steps),
+        "steps_agreeing_with_ad": agreeing,
+        "one_sided": None if numeric.left is None or numeric.right is None
+        else [float(numeric.left.value.sum()), float(numeric.right.value.sum())],
+    }  # fmt: skip
+    names = [scenario_name(m) for m in wrong]
+    where = f" along {element}" if element else ""
+    return Verdict(
+        DISAGREE, "gradient", kind, order, names, f"{names[0]}{where} {reason}",
+        numeric.value, number, NUMERIC_BARS * numeric.error + line.bars[wrong[0]], detail,
+    )  # fmt: skip

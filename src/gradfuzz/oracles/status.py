@@ -1,0 +1,21 @@
+"""Status: where one scenario works, the others work too, or say in so many words that they are not supported."""
+
+from __future__ import annotations
+
+from gradfuzz.oracles.trial import Trial
+from gradfuzz.oracles.verdict import DISAGREE, INTERNAL, MEMORY, STATUS, UNSUPPORTED, Verdict
+from gradfuzz.targets.protocol import Modes, Refusal, scenario_name
+
+_FINDINGS = {"internal": INTERNAL, "memory": MEMORY, "error": STATUS}
+
+
+def check_status(trial: Trial, modes: Modes, refusal: Refusal) -> Verdict:
+    """The verdict on a scenario that raised although the direct run did not."""
+    name = scenario_name(modes)
+    kind = _FINDINGS.get(refusal.kind)
+    if kind is None:
+        return Verdict(UNSUPPORTED, "status", order=len(modes), scenarios=[name], reason=refusal.message[:300])
+    return Verdict(
+        DISAGREE, "status", kind, len(modes), [name], refusal.message[:600],
+        expected="runs, as the direct scenario does", actual=refusal.message[:600],
+    )  # fmt: skip

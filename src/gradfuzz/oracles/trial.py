@@ -1,0 +1,148 @@
+"""One mutant under examination: its point, its random directions, and every scenario's outcome, computed once."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+
+from gradfuzz.program.model import Program
+from gradfuzz.program.values import project
+from gradfuzz.targets.protocol import Modes, Outcome, Point, Refusal, Target, Vec, nestings, scenario_name
+
+Array = Any
+
+_POOL_SIZE = 2**16
+_POOL = np.random.default_rng(271828).standard_normal(_POOL_SIZE)
+EPSILON = {2: 2.0**-10, 4: 2.0**-23, 8: 2.0**-52}
+MAX_ORDER = 8
+
+
+class Trial:
+    """Runs scenarios on demand and remembers what they gave. Library errors are read once and kept as Refusals."""
+
+    def __init__(self, target: Target, program: Program, salt: int = 0, arrays: list[Array] | None = None) -> None:
+        self.target, self.program, self.salt = target, program, salt
+        self.point: Point = target.point(program, arrays)
+        self._outcomes: dict[Modes, Outcome | Refusal] = {}
+        self._cursor = (salt * 7919) % _POOL_SIZE
+        self._directions: list[Vec] = []
+        self._scales: list[float] | None = None
+        self._inputs: list[Array] | None = None
+        self.direct = self.point.first()  # type: ignore[attr-defined]
+        self.outputs: list[Array] = self.direct
+        self.v = Vec([self.noise(o.shape, o.dtype) for o in self.outputs])
+
+    # Directions ----------------------------------------------------------------------------------------------------
+
+    def noise(self, shape: tuple[int, ...], dtype: Any) -> Array:
+        """Normal numbers of a shape, from a pool drawn once: drawing afresh would cost more than many an operator."""
+        count = int(np.prod(shape)) if shape else 1
+        width = 2 * count if dtype.kind == "c" else count
+        if width > _POOL_SIZE // 2:
+            numbers = np.resize(_POOL, width)
+        else:
+            if self._cursor + width > _POOL_SIZE:
+                self._cursor = (self._cursor + width) % 977
+            numbers = _POOL[self._cursor : self._cursor + width]
+            self._cursor += width
+        if dtype.kind == "c":
+            numbers = numbers.view(np.complex128)
+        return numbers.astype(dtype).reshape(shape)
+
+    @property
+    def inputs(self) -> list[Array]:
+        if self._inputs is None:
+            self._inputs = self.point.inputs
+        return self._inputs
+
+    @property
+    def scales(self) -> list[float]:
+        """How large each input is: steps are taken in proportion."""
+        if self._scales is None:
+            self._scales = []
+            for x in self.inputs:
+                largest = float(np.abs(x).max()) if x.size else 0.0
+                self._scales.append(largest if 0 < largest < 1e300 else 1.0)
+        return self._scales
+
+    def direction(self, index: int) -> Vec:
+        """The direction of the index-th differentiation."""
+        while len(self._directions) <= index:
+            arrays = []
+            for x, scale, structure in zip(self.inputs, self.scales, self.point.structures):
+                array = np.asarray(self.noise(x.shape, _wide(x.dtype)) * scale)
+                arrays.append(project(array, structure) if structure else array)
+            self._directions.append(Vec(arrays))
+        return self._directions[index]
+
+    def relative_direction(self) -> Vec:
+        """A direction that moves each element in proportion to itself, so that no sign changes."""
+        return Vec([np.asarray(self.noise(x.shape, _wide(x.dtype)) * np.abs(x) / 2) for x in self.inputs])
+
+    @property
+    def epsilon(self) -> float:
+        """The unit of the coarsest floating type among inputs and outputs."""
+        sizes = [a.dtype.itemsize // (2 if a.dtype.kind == "c" else 1) for a in [*self.inputs, *self.outputs]]
+        return EPSILON.get(min(sizes, default=8), EPSILON[8])
+
+    # Scenarios -----------------------------------------------------------------------------------------------------
+
+    def outcome(self, modes: Modes) -> Outcome | Refusal:
+        found = self._outcomes.get(modes)
+        if found is None:
+            found = self._outcomes[modes] = self.attempt(modes, [self.direction(i) for i in range(len(modes))])
+        return found
+
+    def attempt(
+        self, modes: Modes, us: Sequence[Vec], along: Vec | None = None, shift: float = 0.0, v: Vec | None = None
+    ) -> Outcome | Refusal:
+        try:
+            return self.point.run(modes, us, self.v if v is None else v, along, shift)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            return self.target.classify(error)
+
+    def number(self, outcome: Outcome, v: Vec | None = None) -> float:
+        """The projection ⟨v, J u⟩ (of any order) that every scenario must agree on."""
+        if outcome.contracted:
+            return float(outcome.result[0])
+        return float(sum(float(c.sum()) for c in self.weighted(outcome, v)))
+
+    def weighted(self, outcome: Outcome, v: Vec | None = None) -> list[Array]:
+        """Re(conj(v)·result), element by element."""
+        if outcome.contracted:
+            return [np.asarray(outcome.result[0])]
+        weights = (self.v if v is None else v).arrays
+        return [
+            (w.conj() * r).real if r.dtype.kind == "c" or w.dtype.kind == "c" else w * _double(r)
+            for w, r in zip(weights, outcome.result)
+        ]
+
+    def components(self, outcome: Outcome | Refusal) -> Array:
+        """The weighted result as one vector; NaN where the scenario refused."""
+        if isinstance(outcome, Refusal):
+            return np.array([np.nan])
+        parts = self.weighted(outcome)
+        return parts[0].ravel() if len(parts) == 1 else np.concatenate([p.ravel() for p in parts] or [np.zeros(0)])
+
+    def line(self, modes: Modes, us: Sequence[Vec], along: Vec) -> Any:
+        """t ↦ components of the scenario at inputs + t·along."""
+        return lambda t: self.components(self.attempt(modes, us, along, t))
+
+    def scenarios(self, order: int, only: frozenset[str] | None = None) -> list[Modes]:
+        return [modes for modes in nestings(order) if only is None or scenario_name(modes) in only]
+
+    def rule(self) -> str:
+        """The one derivative rule at work, if there is just one; else nothing."""
+        rules = [r for r in self.point.rules() if not r.startswith(("CloneBackward", "AliasBackward"))]
+        return rules[0] if len(rules) == 1 else ""
+
+
+def _wide(dtype: Any) -> Any:
+    return np.dtype(np.complex128 if dtype.kind == "c" else np.float64)
+
+
+def _double(array: Array) -> Array:
+    return array if array.dtype.itemsize == 8 else array.astype(np.float64)

@@ -1,0 +1,105 @@
+"""Value: the output computed under AD equals the direct one, up to rounding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.oracles.trial import Trial
+from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, VALUE, Verdict
+from gradfuzz.targets.protocol import Modes, Outcome, Vec, scenario_name
+
+Array = Any
+
+# Another kernel may run under AD. It may differ by this many units of the last place, relative to the largest output,
+# before the difference is held against what a rounding of the inputs does.
+FREE_UNITS = 64.0
+
+
+def check_value(trial: Trial, modes: Modes, outcome: Outcome) -> Verdict | None:
+    """None if the outputs agree: the common case, kept free of allocations."""
+    seen = outcome.outputs
+    for ours, theirs in zip(trial.direct, seen):
+        if ours.shape != theirs.shape or ours.dtype != theirs.dtype or not _same(ours, theirs):
+            return _judge(trial, modes, seen)
+    return None if len(seen) == len(trial.direct) else _judge(trial, modes, seen)
+
+
+def _same(a: Array, b: Array) -> bool:
+    return a is b or bool((a == b).all())
+
+
+def _judge(trial: Trial, modes: Modes, seen: list[Array]) -> Verdict | None:
+    name = scenario_name(modes)
+    described = [_describe(trial.direct), _describe(seen)]
+    if described[0] != described[1]:
+        return _finding(modes, f"the outputs are {described[1]} under {name}, {described[0]} directly", *described)
+    with np.errstate(all="ignore"):
+        worst = _distance(trial.direct, seen)
+        if worst <= FREE_UNITS * trial.epsilon:
+            return None
+        again = trial.attempt((), ())
+        if not isinstance(again, Outcome) or _distance(trial.direct, again.outputs) > 0:
+            return Verdict(INCONCLUSIVE, "value", VALUE, len(modes), [name], "nondeterministic: two direct runs differ")
+        explained = _explained(trial)
+    if worst <= explained:
+        return Verdict(AGREE, "value", VALUE, len(modes), [name], "within what rounding the inputs does")
+    index = _worst_element(trial.direct, seen)
+    reason = f"the output changes under {name}: element {index} of output {index[0]}"
+    expected, actual = (_number(side[index[0]].ravel()[index[1]]) for side in (trial.direct, seen))
+    return _finding(modes, reason, expected, actual, explained)
+
+
+def _explained(trial: Trial) -> float:
+    """How far a few roundings of the inputs move the direct output."""
+    moved = 0.0
+    for index in range(3):
+        jitter = Vec([np.asarray(np.abs(x) * np.sign(d)) for x, d in zip(trial.inputs, trial.direction(index).arrays)])
+        outcome = trial.attempt((), (), jitter, 4 * trial.epsilon)
+        if isinstance(outcome, Outcome):
+            moved = max(moved, _distance(trial.direct, outcome.outputs))
+    return 16 * moved + FREE_UNITS * trial.epsilon
+
+
+def _distance(ours: list[Array], theirs: list[Array]) -> float:
+    """The largest difference, relative to the largest finite entry of the output; infinite if the NaNs differ."""
+    worst = 0.0
+    for a, b in zip(ours, theirs):
+        if a.shape != b.shape:
+            return float("inf")
+        if not a.size:
+            continue
+        differing = ~((a == b) | (np.isnan(a) & np.isnan(b)))
+        if not differing.any():
+            continue
+        gaps = np.abs(a[differing] - b[differing])
+        finite = np.abs(a[np.isfinite(a)])
+        scale = float(finite.max()) if finite.size else 1.0
+        worst = max(worst, float(np.nan_to_num(gaps, nan=np.inf).max()) / (scale or 1.0))
+    return worst
+
+
+def _worst_element(ours: list[Array], theirs: list[Array]) -> tuple[int, int]:
+    best, where = -1.0, (0, 0)
+    for position, (a, b) in enumerate(zip(ours, theirs)):
+        if not a.size:
+            continue
+        with np.errstate(all="ignore"):
+            gap = np.nan_to_num(np.abs(a - b), nan=0.0, posinf=1e300).ravel()
+            gap[(np.isnan(a) != np.isnan(b)).ravel()] = np.inf
+        if gap.max() > best:
+            best, where = float(gap.max()), (position, int(gap.argmax()))
+    return where
+
+
+def _number(number: Any) -> Any:
+    return complex(number) if np.iscomplexobj(number) else float(number)
+
+
+def _describe(outputs: list[Array]) -> str:
+    return ", ".join(f"{o.dtype}{list(o.shape)}" for o in outputs) or "nothing"
+
+
+def _finding(modes: Modes, reason: str, expected: Any, actual: Any, bar: float | None = None) -> Verdict:
+    return Verdict(DISAGREE, "value", VALUE, len(modes), [scenario_name(modes)], reason, expected, actual, bar)

@@ -1,0 +1,92 @@
+"""What Program text may say: which namespaces may be called, which names are refused and why."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from gradfuzz.errors import TargetError
+
+_DATA = Path(__file__).with_name("language.json")
+
+
+@dataclass(frozen=True)
+class Language:
+    """The names one target lends to Programs."""
+
+    target: str
+    aliases: dict[str, str]
+    namespaces: tuple[str, ...]
+    refused_names: dict[str, str]
+    refused_methods: dict[str, str]
+    attributes: tuple[str, ...]
+
+    def roots(self) -> set[str]:
+        return {space.split(".")[0] for space in self.namespaces} | set(self.aliases)
+
+    def expand(self, path: str) -> str:
+        """The full name behind an alias: F.relu is torch.nn.functional.relu."""
+        head, _, rest = path.partition(".")
+        return ".".join(filter(None, (self.aliases.get(head, head), rest)))
+
+    def refusal(self, path: str) -> str | None:
+        """Why a full API name may not be used; None if it may."""
+        segments = path.split(".")
+        for segment in segments:
+            if segment.startswith("_"):
+                return f"{path}: private names are not part of the language"
+            if segment in self.refused_names:
+                return f"{path}: {self.refused_names[segment]}"
+        space = ".".join(segments[:-1])
+        if space not in self.namespaces and not self._is_member_of_class(segments):
+            return f"{path} is outside the API that Programs may call; allowed: {', '.join(self.namespaces[:8])} …"
+        if space.endswith(".Tensor") and segments[-1] in self.refused_methods:
+            return f"{path}: {self.refused_methods[segments[-1]]}"
+        return None
+
+    def _is_member_of_class(self, segments: list[str]) -> bool:
+        """torch.ops.aten.NAME.OVERLOAD and its like: one more level below a namespace that ends in `.*`."""
+        return ".".join(segments[:-2]) + ".*" in self.namespaces
+
+    def method_refusal(self, name: str) -> str | None:
+        if name.startswith("_"):
+            return f"method {name}: private names are not part of the language"
+        reason = self.refused_methods.get(name)
+        return f"method {name}: {reason}" if reason else None
+
+    def with_modules(self, modules: tuple[str, ...]) -> Language:
+        """The same language with the user's own modules, which the user vouches for."""
+        return Language(
+            self.target,
+            self.aliases,
+            self.namespaces + modules,
+            self.refused_names,
+            self.refused_methods,
+            self.attributes,
+        )
+
+
+def language_for(target: str, modules: tuple[str, ...] = ()) -> Language:
+    """The language of a target by name."""
+    data = json.loads(_DATA.read_text())
+    if target not in data["targets"]:
+        known = ", ".join(sorted(data["targets"]))
+        raise TargetError(f"unknown target {target!r}; known targets: {known}")
+    own, common = data["targets"][target], data["common"]
+    return Language(
+        target,
+        own["aliases"],
+        tuple(own["namespaces"]),
+        {name: reason for reason, names in {**common["refused_names"], **own["refused_names"]}.items() for name in names},
+        {
+            name: reason
+            for reason, names in {**common["refused_methods"], **own["refused_methods"]}.items()
+            for name in names
+        },
+        tuple(own["attributes"]),
+    ).with_modules(modules)
+
+
+def known_targets() -> list[str]:
+    return sorted(json.loads(_DATA.read_text())["targets"])

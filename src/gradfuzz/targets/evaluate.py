@@ -1,0 +1,139 @@
+"""Programs as callables: each expression becomes a small closure over the target's functions, built once."""
+
+from __future__ import annotations
+
+import importlib
+import operator
+from typing import Any, Callable
+
+from gradfuzz.errors import ProgramError
+from gradfuzz.program.language import Language
+from gradfuzz.program.model import Attr, Call, Expr, Item, Name, Ref, Slice
+
+Env = dict
+Thunk = Callable[[Env], Any]
+
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod, "**": operator.pow, "@": operator.matmul, "&": operator.and_, "|": operator.or_,
+    "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift, "<": operator.lt, "<=": operator.le,
+    ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+    "neg": operator.neg, "pos": operator.pos, "invert": operator.invert,
+}  # fmt: skip
+
+
+def resolve(path: str, language: Language) -> Any:
+    """The object behind an API name. Checked again here, since Programs also come as JSON."""
+    reason = language.refusal(path)
+    if reason:
+        raise ProgramError(reason)
+    best = max((s for s in language.namespaces if path.startswith(s.rstrip("*"))), key=len, default="")
+    root = path.split(".")[0]
+    module, rest = importlib.import_module(root), path.split(".")[1:]
+    if best and best != root:
+        try:
+            module, rest = importlib.import_module(best), path[len(best) + 1 :].split(".")
+        except ImportError:
+            pass
+    found: Any = module
+    for segment in rest:
+        try:
+            found = getattr(found, segment)
+        except (AttributeError, RuntimeError):
+            raise ProgramError(f"{path} does not exist in this version of {language.target}") from None
+    return found
+
+
+class Compiler:
+    """Turns expressions into closures. `call_value` says how a variable itself is called (a module)."""
+
+    def __init__(self, language: Language, call_value: Callable[..., Any]) -> None:
+        self.language = language
+        self.call_value = call_value
+        self._resolved: dict[str, Any] = {}
+
+    def resolve(self, path: str) -> Any:
+        if path not in self._resolved:
+            self._resolved[path] = resolve(path, self.language)
+        return self._resolved[path]
+
+    def thunk(self, node: Expr) -> Thunk:
+        if isinstance(node, Ref):
+            name = node.name
+            return lambda env: env[name]
+        if isinstance(node, Call):
+            return self._call(node)
+        if isinstance(node, Item):
+            base, index = self.thunk(node.base), self.thunk(node.index)
+            return lambda env: base(env)[index(env)]
+        if isinstance(node, Attr):
+            base, attribute = self.thunk(node.base), node.name
+            return lambda env: getattr(base(env), attribute)
+        if self.is_constant(node):
+            value = self.constant(node)
+            return lambda env: value
+        if isinstance(node, (tuple, list)):
+            kind, parts = type(node), [self.thunk(part) for part in node]
+            return lambda env: kind([part(env) for part in parts])
+        if isinstance(node, Slice):
+            bounds = [self.thunk(part) for part in (node.start, node.stop, node.step)]
+            return lambda env: slice(*[part(env) for part in bounds])
+        raise ProgramError(f"cannot run {node!r}")
+
+    def is_constant(self, node: Expr) -> bool:
+        if isinstance(node, (Ref, Call, Item, Attr)):
+            return False
+        if isinstance(node, (tuple, list)):
+            return all(self.is_constant(part) for part in node)
+        if isinstance(node, Slice):
+            return all(self.is_constant(part) for part in (node.start, node.stop, node.step))
+        return True
+
+    def constant(self, node: Expr) -> Any:
+        if isinstance(node, Name):
+            return self.resolve(node.path)
+        if isinstance(node, (tuple, list)):
+            return type(node)([self.constant(part) for part in node])
+        if isinstance(node, Slice):
+            return slice(*(self.constant(part) for part in (node.start, node.stop, node.step)))
+        return node
+
+    def _call(self, call: Call) -> Thunk:
+        """A call whose constants are laid out once; a run only fills in what varies."""
+        args, kwargs = call.args, call.kwargs
+        if call.func in OPERATORS:
+            func = OPERATORS[call.func]
+        elif call.func == "()":
+            func = self.call_value
+        elif call.func[0] == ".":
+            name = call.func[1:]
+            reason = self.language.method_refusal(name)
+            if reason:
+                raise ProgramError(reason)
+
+            def func(receiver: Any, *rest: Any, **named: Any) -> Any:
+                return getattr(receiver, name)(*rest, **named)
+
+        else:
+            func = self.resolve(call.func)
+            if not callable(func):
+                raise ProgramError(f"{call.func} is not a function")
+        template = [self.constant(a) if self.is_constant(a) else None for a in args]
+        varying = [(i, self.thunk(a)) for i, a in enumerate(args) if not self.is_constant(a)]
+        named = {k: self.constant(v) if self.is_constant(v) else None for k, v in kwargs}
+        named_varying = [(k, self.thunk(v)) for k, v in kwargs if not self.is_constant(v)]
+
+        def run(env: Env) -> Any:
+            actual = template[:]
+            for i, value in varying:
+                actual[i] = value(env)
+            if not named:
+                return func(*actual)
+            if not named_varying:
+                return func(*actual, **named)
+            actual_named = dict(named)
+            for key, value in named_varying:
+                actual_named[key] = value(env)
+            return func(*actual, **actual_named)
+
+        return run

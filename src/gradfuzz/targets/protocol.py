@@ -1,0 +1,111 @@
+"""The seam between a library and the oracles: what a target must be able to do.
+
+A target turns a Program into a Point: the function F that the Program is, at the inputs that its recipes give.
+A Point computes one thing in many ways: F's derivative along given directions, nested to any order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Iterable, Protocol, Sequence
+
+from gradfuzz.program.language import Language
+from gradfuzz.program.model import Program
+
+Array = Any
+
+# A scenario's derivative modes, innermost first: () is the direct run, ("r",) reverse, ("r", "f") forward-over-reverse.
+Modes = tuple
+
+_MODE_NAMES = {"r": "reverse", "f": "forward"}
+
+
+def scenario_name(modes: Modes) -> str:
+    """The name people use: ("r", "f") is forward-over-reverse."""
+    return "-over-".join(_MODE_NAMES[m] for m in reversed(modes)) or "direct"
+
+
+def nestings(order: int) -> list[Modes]:
+    """All scenarios of an order, reverse-most first."""
+    found: list[Modes] = [()]
+    for _ in range(order):
+        found = [modes + (m,) for modes in found for m in ("r", "f")]
+    return found
+
+
+class Vec:
+    """One array per input (or output), with room for the target's own copy of it."""
+
+    __slots__ = ("arrays", "native")
+
+    def __init__(self, arrays: list[Array]) -> None:
+        self.arrays = arrays
+        self.native: Any = None
+
+
+@dataclass
+class Outcome:
+    """What one scenario gave: F's outputs as seen under it, and the derivative still to be contracted.
+
+    After an outermost forward mode `result` has one array per output, to be contracted with v;
+    after an outermost reverse mode it is one number, contracted already. For the direct run it is the outputs.
+    """
+
+    outputs: list[Array]
+    result: list[Array]
+    contracted: bool = False
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """How a target reads one of its own error messages."""
+
+    kind: str  # unsupported, internal, memory, invalid
+    message: str
+
+
+class Point(Protocol):
+    """One Program, bound to a library, at its inputs. Every run leaves the inputs as they were."""
+
+    names: list[str]
+    inputs: list[Array]
+    structures: list[str | None]
+
+    def run(self, modes: Modes, us: Sequence[Vec], v: Vec | None, along: Vec | None = None, shift: float = 0.0) -> Outcome:
+        """The scenario at inputs + shift·along, differentiated along us[0], us[1], … (innermost first).
+
+        Raises whatever the library raises.
+        """
+
+    def rules(self) -> list[str]:
+        """Names of the derivative rules that the last reverse run reached, if they can be had."""
+
+
+class Target(Protocol):
+    """A library at a version in this interpreter."""
+
+    name: str
+    version: str
+    language: Language
+    fork_safe: bool
+
+    def point(self, program: Program, arrays: list[Array] | None = None) -> Point:
+        """Bind a Program. `arrays` replaces the numbers of the differentiable inputs, in order."""
+
+    def classify(self, error: BaseException) -> Refusal:
+        """Read an error of the library's."""
+
+    def seeds(self) -> Iterable[SeedProgram]:
+        """Programs from the installed library's own samples."""
+
+    def max_order(self) -> int:
+        """How often derivatives can be nested here; 0: no limit."""
+
+
+@dataclass(frozen=True)
+class SeedProgram:
+    """A Program and where it came from."""
+
+    program: Program
+    source: str
+    api: str = field(default="")

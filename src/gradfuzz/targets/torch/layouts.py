@@ -1,0 +1,58 @@
+"""The same numbers in another memory layout."""
+
+from __future__ import annotations
+
+from typing import Callable
+
+import torch
+
+
+def _transposed(t: torch.Tensor) -> torch.Tensor:
+    return t.transpose(-1, -2).contiguous().transpose(-1, -2) if t.dim() >= 2 else _strided(t)
+
+
+def _strided(t: torch.Tensor) -> torch.Tensor:
+    if t.dim() == 0:
+        return t
+    wide = torch.zeros(t.shape[:-1] + (2 * t.shape[-1],), dtype=t.dtype)
+    view = wide[..., ::2]
+    view.copy_(t)
+    return view
+
+
+def _offset(t: torch.Tensor) -> torch.Tensor:
+    room = torch.zeros(t.numel() + 3, dtype=t.dtype)
+    view = room[3:].view(t.shape)
+    view.copy_(t)
+    return view
+
+
+def _expanded(t: torch.Tensor) -> torch.Tensor:
+    """The first slice repeated with stride 0. This changes the numbers: every slice equals the first."""
+    return t[:1].clone().expand(t.shape) if t.dim() and t.shape[0] > 0 else t
+
+
+def _channels_last(t: torch.Tensor) -> torch.Tensor:
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    return t.contiguous(memory_format=formats[t.dim()]) if t.dim() in formats else _transposed(t)
+
+
+def _conjugated(t: torch.Tensor) -> torch.Tensor:
+    return t.conj().resolve_conj().conj() if t.is_complex() else t
+
+
+def _negated(t: torch.Tensor) -> torch.Tensor:
+    if t.is_complex() or not t.is_floating_point():
+        return t
+    # The imaginary part of a conjugated tensor is a view with the negative bit set.
+    return torch.complex(torch.zeros_like(t), -t).conj().imag if t.dtype in (torch.float32, torch.float64) else t
+
+
+_LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "transposed": _transposed, "strided": _strided, "offset": _offset, "expanded": _expanded,
+    "channels_last": _channels_last, "conjugated": _conjugated, "negated": _negated,
+}  # fmt: skip
+
+
+def lay_out(tensor: torch.Tensor, layout: str) -> torch.Tensor:
+    return _LAYOUTS[layout](tensor)

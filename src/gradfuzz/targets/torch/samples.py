@@ -1,0 +1,196 @@
+"""Seeds from PyTorch's own operator and module samples, which ship inside the installed library."""
+
+from __future__ import annotations
+
+import sys
+import types
+import warnings
+from typing import Any, Iterator
+
+import numpy as np
+import torch
+
+from gradfuzz.errors import ProgramError
+from gradfuzz.program.model import Call, Let, Program, Ref
+from gradfuzz.program.text import to_text
+from gradfuzz.targets.protocol import SeedProgram, Target
+from gradfuzz.targets.torch.recorder import NotRecordable, Recorder
+
+SAMPLES_PER_OPERATOR = 10
+VARIANT_SAMPLES = 2
+SAMPLES_PER_MODULE = 6
+HERMITIAN_WRAPPERS = ("gradcheck_wrapper_hermitian_input",)
+
+
+def sample_seeds(target: Target) -> Iterator[SeedProgram]:
+    """Programs, each of which ran. Ones with the same text come once."""
+    _stand_in_for_expecttest()
+    seen: set[str] = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in _all(target):
+            text = to_text(seed.program)
+            if text not in seen:
+                seen.add(text)
+                yield seed
+
+
+def _all(target: Target) -> Iterator[SeedProgram]:
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    for info in op_db:
+        for dtype in (torch.float64, torch.complex128):
+            if info.supports_autograd and dtype in _dtypes(info):
+                yield from _operator_seeds(target, info, dtype)
+                break
+    try:
+        from torch.testing._internal.common_modules import module_db
+    except Exception:  # its own imports differ from release to release
+        return
+    for info in module_db:
+        yield from _module_seeds(target, info)
+
+
+def _dtypes(info: Any) -> Any:
+    try:
+        return info.supported_dtypes("cpu")
+    except Exception:
+        return info.dtypes
+
+
+def _stand_in_for_expecttest() -> None:
+    """PyTorch's samples import `expecttest`, of which they use nothing but a base class."""
+    try:
+        __import__("expecttest")
+    except ImportError:
+        import unittest
+
+        stub = types.ModuleType("expecttest")
+        stub.TestCase = unittest.TestCase  # type: ignore[attr-defined]
+        stub.assert_expected_inline = lambda *a, **k: None  # type: ignore[attr-defined]
+        sys.modules["expecttest"] = stub
+
+
+def _operator_seeds(target: Target, info: Any, dtype: torch.dtype) -> Iterator[SeedProgram]:
+    torch.manual_seed(0)
+    np.random.seed(0)
+    try:
+        samples = list(info.sample_inputs("cpu", dtype, requires_grad=True))
+    except Exception:
+        return
+    name = info.name + (f".{info.variant_test_name}" if info.variant_test_name else "")
+    for sample in _spread(samples, SAMPLES_PER_OPERATOR):
+        program = _recorded(target, info, sample, info.op)
+        if program is not None:
+            yield SeedProgram(program, f"op_db:{name}", program.api)
+    for variant in (info.method_variant, info.inplace_variant):
+        if variant is None:
+            continue
+        for sample in _spread(samples, VARIANT_SAMPLES):
+            program = _recorded(target, info, sample, variant)
+            if program is not None:
+                yield SeedProgram(program, f"op_db:{name}", program.api)
+
+
+def _spread(samples: list[Any], most: int) -> list[Any]:
+    """At most so many, evenly spaced: neighbours among samples resemble each other."""
+    if len(samples) <= most:
+        return samples
+    return [samples[i * len(samples) // most] for i in range(most)]
+
+
+def _recorded(target: Target, info: Any, sample: Any, op: Any) -> Program | None:
+    """The sample's Program with short recipes if it then still runs, else with its very numbers."""
+    for exact in (False, True):
+        try:
+            program = _record(target, info, sample, op, exact)
+            if _runs(target, program):
+                return program
+        except (ProgramError, RuntimeError, TypeError, ValueError, IndexError, AttributeError, NotImplementedError, AssertionError):
+            continue
+    return None
+
+
+def _record(target: Target, info: Any, sample: Any, op: Any, exact: bool) -> Program:
+    recorder = Recorder(target.language, exact)
+    wrapper = getattr(info, "gradcheck_wrapper", None)
+    hermitian = getattr(wrapper, "__name__", "") in HERMITIAN_WRAPPERS
+    first, args, kwargs = sample.input, sample.args, sample.kwargs
+    if hermitian:
+        symmetric = (first + first.mH).detach().requires_grad_(first.requires_grad)
+        wrapped: Any = recorder.input(symmetric, "symmetric")
+    else:
+        wrapped = _wrap(recorder, first)
+    wrapped_args, wrapped_kwargs = _wrap(recorder, tuple(args)), _wrap(recorder, dict(kwargs))
+    called = recorder.watched(op)
+    if wrapper is not None and not hermitian:
+        result = wrapper(called, wrapped, *wrapped_args, **wrapped_kwargs)
+    else:
+        result = called(wrapped, *wrapped_args, **wrapped_kwargs)
+    process = getattr(sample, "output_process_fn_grad", None)
+    return recorder.program(process(result) if process is not None else result)
+
+
+def _wrap(recorder: Recorder, value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return recorder.input(value)
+    if isinstance(value, tuple) and not isinstance(value, torch.Size):
+        return tuple(_wrap(recorder, part) for part in value)
+    if isinstance(value, list):
+        return [_wrap(recorder, part) for part in value]
+    if isinstance(value, dict):
+        return {key: _wrap(recorder, part) for key, part in value.items()}
+    return value
+
+
+def _runs(target: Target, program: Program) -> bool:
+    """Whether the Program runs and its outputs are finite: the sample's domain was kept."""
+    outputs = target.point(program).first()  # type: ignore[attr-defined]
+    return bool(outputs) and all(np.isfinite(o).all() for o in outputs)
+
+
+def _module_seeds(target: Target, info: Any) -> Iterator[SeedProgram]:
+    torch.manual_seed(0)
+    name = info.module_cls.__name__
+    inputs: list[Any] = []
+    for training in (True, False):
+        try:
+            made = info.module_inputs_func(info, device="cpu", dtype=torch.float64, requires_grad=True, training=training)
+        except TypeError:
+            try:
+                made = info.module_inputs_func(info, device="cpu", dtype=torch.float64, requires_grad=True)
+            except Exception:
+                continue
+        except Exception:
+            continue
+        inputs.extend((training, item) for item in _spread(list(made), SAMPLES_PER_MODULE // 2))
+    for training, item in inputs:
+        program = _module_program(target, name, item, training)
+        if program is not None:
+            yield SeedProgram(program, f"module_db:{name}", f"torch.nn.{name}")
+
+
+def _module_program(target: Target, name: str, item: Any, training: bool) -> Program | None:
+    for exact in (False, True):
+        recorder = Recorder(target.language, exact)
+        try:
+            constructor, forward = item.constructor_input, item.forward_input
+            kwargs = {k: v for k, v in constructor.kwargs.items() if k not in ("device", "dtype")}
+            made = Call(
+                f"torch.nn.{name}",
+                tuple(recorder.expr(_wrap(recorder, a)) for a in constructor.args),
+                tuple((k, recorder.expr(_wrap(recorder, v))) for k, v in kwargs.items()),
+            )
+            if not training:
+                made = Call(".eval", (made,))
+            called = Call(
+                "()",
+                (Ref("module"), *(recorder.expr(_wrap(recorder, a)) for a in forward.args)),
+                tuple((k, recorder.expr(_wrap(recorder, v))) for k, v in forward.kwargs.items()),
+            )
+            program = Program((*recorder.inputs, Let(("module",), made), Let(("y",), called))).check()
+            if _runs(target, program):
+                return program
+        except (NotRecordable, ProgramError, RuntimeError, TypeError, ValueError, AttributeError, AssertionError, NotImplementedError):
+            continue
+    return None

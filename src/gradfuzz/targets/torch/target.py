@@ -1,0 +1,62 @@
+"""PyTorch as a target."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from pathlib import Path
+from typing import Any, Iterable
+
+import torch
+
+from gradfuzz.errors import ProgramError
+from gradfuzz.program.language import language_for
+from gradfuzz.program.model import Program
+from gradfuzz.targets.evaluate import Compiler
+from gradfuzz.targets.protocol import Refusal, SeedProgram
+from gradfuzz.targets.torch.modules import call_value
+from gradfuzz.targets.torch.nesting import NestingUnsupported
+from gradfuzz.targets.torch.point import NoGradient, TorchPoint
+
+_REFUSALS = Path(__file__).with_name("refusals.json")
+
+
+class TorchTarget:
+    """The installed PyTorch, single-threaded, warnings off."""
+
+    name = "torch"
+    fork_safe = True
+
+    def __init__(self, modules: tuple[str, ...] = ()) -> None:
+        self.version = str(torch.__version__).split("+")[0]
+        self.language = language_for("torch", modules)
+        self.compiler = Compiler(self.language, call_value)
+        rows = json.loads(_REFUSALS.read_text())["refusals"]
+        self._refusals = [(re.compile(row["pattern"]), row["kind"]) for row in rows]
+        torch.set_num_threads(1)
+        warnings.filterwarnings("ignore")
+
+    def point(self, program: Program, arrays: list[Any] | None = None) -> TorchPoint:
+        return TorchPoint(program, self.compiler, arrays)
+
+    def classify(self, error: BaseException) -> Refusal:
+        message = str(error).split("\nException raised from")[0].strip()
+        if isinstance(error, (NestingUnsupported, NoGradient, NotImplementedError)):
+            return Refusal("unsupported", message)
+        if isinstance(error, ProgramError):
+            return Refusal("invalid", message)
+        if isinstance(error, MemoryError):
+            return Refusal("memory", message or "MemoryError")
+        for pattern, kind in self._refusals:
+            if pattern.search(message):
+                return Refusal(kind, message)
+        return Refusal("error", f"{type(error).__name__}: {message}")
+
+    def seeds(self) -> Iterable[SeedProgram]:
+        from gradfuzz.targets.torch.samples import sample_seeds
+
+        return sample_seeds(self)
+
+    def max_order(self) -> int:
+        return 0
