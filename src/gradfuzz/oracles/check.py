@@ -94,9 +94,13 @@ def _examine_order(trial: Trial, order: int, options: Options, low: bool) -> lis
             verdicts.append(check_status(trial, modes, outcome))
             continue
         ways[modes] = outcome
+        if modes == ("r",):
+            trial.mute(outcome.live)
         value = check_value(trial, modes, outcome)
         if value is not None:
             verdicts.append(value)
+    if order == 1 and ("r",) not in ways and not any(any(w.live or [True]) for w in ways.values()):
+        return [*verdicts, Verdict(UNSUPPORTED, "status", order=1, reason="declared to have no derivative")]
     if ways:
         verdicts.extend(check_precision(trial, ways) if low else check_gradient(trial, order, ways))
     return verdicts

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from gradfuzz.oracles import referee
-from gradfuzz.oracles.trial import EPSILON, Trial
+from gradfuzz.oracles.trial import DOUBLE_UNIT, Trial
 from gradfuzz.oracles.verdict import AGREE, INCONCLUSIVE, Verdict
 from gradfuzz.targets.protocol import Modes, Outcome, Refusal
 
@@ -18,19 +18,18 @@ MODES_AGREE = 1e-9
 # The central difference at the cube root of the unit errs by about its square, 4e-11, for functions whose third derivative
 # is of the size of the first. A thousandfold margin keeps the sharper and dearer ladder for the few that are rougher.
 NUMERIC_AGREES = 1e-7
-STEP = EPSILON[8] ** (1 / 3)
+STEP = DOUBLE_UNIT ** (1 / 3)
 
 
 def check_gradient(trial: Trial, order: int, ways: dict[Modes, Outcome]) -> list[Verdict]:
     """Verdicts on the scenarios of one order that ran. `ways` holds at least one."""
-    if not all(np.isfinite(o).all() for o in trial.direct):
+    if not trial.finite:
         return [Verdict(INCONCLUSIVE, "gradient", order=order, reason="domain: the output itself is not finite")]
     numbers = {modes: trial.number(outcome) for modes, outcome in ways.items()}
     base = base_modes(trial, order)
     if base is None:
         return [Verdict(INCONCLUSIVE, "gradient", order=order, reason="nothing of the order below to difference")]
-    slope, floor = quick_slope(trial, base)
-    if agrees(list(numbers.values()), slope, floor):
+    if quick_agreement(trial, base, list(numbers.values())):
         return [Verdict(AGREE, "gradient", order=order)]
     return referee.judge(trial, order, numbers, base)
 
@@ -44,23 +43,22 @@ def base_modes(trial: Trial, order: int) -> Modes | None:
     return None
 
 
-def quick_slope(trial: Trial, base: Modes) -> tuple[float, float]:
-    """A central difference and its rounding floor."""
-    us = [trial.direction(i) for i in range(len(base))]
-    along = trial.direction(len(base))
-    with np.errstate(all="ignore"):
-        plus = trial.components(trial.attempt(base, us, along, STEP))
-        minus = trial.components(trial.attempt(base, us, along, -STEP))
-        if plus.shape != minus.shape:
-            return float("nan"), 0.0
-        floor = 4 * EPSILON[8] * float(np.abs(plus).sum()) / STEP
-        return float((plus - minus).sum()) / (2 * STEP), floor
-
-
-def agrees(numbers: list[float], slope: float, floor: float) -> bool:
-    """Whether all the numbers say the same. NaN agrees with nothing."""
+def quick_agreement(trial: Trial, base: Modes, numbers: list[float]) -> bool:
+    """Whether the modes agree with each other and with one central difference. NaN agrees with nothing."""
     low, high = min(numbers), max(numbers)
     size = max(abs(low), abs(high))
     if not high - low <= MODES_AGREE * size:
         return False
-    return abs(slope - low) <= max(NUMERIC_AGREES * size, floor)
+    us = [trial.direction(i) for i in range(len(base))]
+    along = trial.direction(len(base))
+    plus = trial.attempt(base, us, along, STEP)
+    minus = trial.attempt(base, us, along, -STEP)
+    if isinstance(plus, Refusal) or isinstance(minus, Refusal):
+        return False
+    ahead, behind = trial.number(plus), trial.number(minus)
+    gap = abs((ahead - behind) / (2 * STEP) - low)
+    if gap <= NUMERIC_AGREES * size:
+        return True
+    with np.errstate(all="ignore"):
+        floor = 4 * DOUBLE_UNIT * float(np.abs(trial.components(plus)).sum()) / STEP
+    return gap <= floor

@@ -8,8 +8,8 @@ from typing import Any, Sequence
 import numpy as np
 
 from gradfuzz.numdiff.ladder import Estimate, estimate
-from gradfuzz.oracles.trial import EPSILON, Trial
-from gradfuzz.oracles.verdict import AGREE, DISAGREE, GRADIENT, INCONCLUSIVE, KINK, NONFINITE, Verdict
+from gradfuzz.oracles.trial import DOUBLE_UNIT, Trial
+from gradfuzz.oracles.verdict import ACCURACY, AGREE, DISAGREE, GRADIENT, INCONCLUSIVE, KINK, NONFINITE, Verdict
 from gradfuzz.program.values import project
 from gradfuzz.targets.protocol import Modes, Outcome, Refusal, Vec, scenario_name
 
@@ -18,11 +18,16 @@ Array = Any
 # A difference counts if it exceeds both error bars by these factors: bars are one-sigma-like, and the ladder picks its best
 # entry out of many, which flatters it.
 NUMERIC_BARS = 8.0
-AD_JITTER = 16.0
+AD_JITTER = 64.0
 AD_UNITS = 256.0
 # An answer whose own error bar is a thousandth of it or more settles nothing.
 CONCLUSIVE = 1e-3
+# A formula that is wrong is wrong by more than this; below, digits were lost.
+FEW_DIGITS = 1e-4
 KINK_PROBES = 12
+# Around a kink, slopes are sampled this far off (in units of the inputs): near enough for curvature not to matter much.
+NEARBY = 1e-4
+NEARBY_POINTS = 24
 
 
 @dataclass
@@ -71,6 +76,8 @@ def judge(trial: Trial, order: int, numbers: dict[Modes, float], base: Modes) ->
     broken = [m for m in wrong if not np.isfinite(line.numbers[m])]
     if broken:
         return [_judge_nonfinite(trial, order, line, broken, base)]
+    if line.numeric.kink and (order > 1 or not _outside(line)):
+        return [_inconclusive(order, line, "kink: inside the one-sided derivatives")]
     return [_judge_wrong(trial, order, line, wrong, base)]
 
 
@@ -82,18 +89,22 @@ def _measure(trial: Trial, along: Vec, base: Modes, scenarios: Sequence[Modes]) 
         outcome = trial.attempt(modes, [*us, along])
         numbers[modes] = float("nan") if isinstance(outcome, Refusal) else trial.number(outcome)
     at_zero = trial.components(trial.attempt(base, us))
-    numeric = estimate(trial.line(base, us, along), at_zero, max(trial.epsilon, EPSILON[8] * (8 if base else 1)))
+    numeric = estimate(trial.line(base, us, along), at_zero, max(trial.epsilon, DOUBLE_UNIT * (8 if base else 1)))
     scale = max(numeric.magnitude, max((abs(n) for n in numbers.values() if np.isfinite(n)), default=0.0))
     jitter = Vec([np.asarray(np.abs(x) * np.sign(d)) for x, d in zip(trial.inputs, along.arrays)])
     for modes, number in numbers.items():
-        moved = trial.attempt(modes, [*us, along], jitter, 2 * trial.epsilon)
-        shift = 0.0 if isinstance(moved, Refusal) else abs(trial.number(moved) - number)
-        bars[modes] = AD_JITTER * (shift if np.isfinite(shift) else 0.0) + AD_UNITS * trial.epsilon * scale
+        shift = 0.0
+        for sign in (-2, 2):
+            moved = trial.attempt(modes, [*us, along], jitter, sign * trial.epsilon)
+            change = 0.0 if isinstance(moved, Refusal) else abs(trial.number(moved) - number)
+            shift = max(shift, change if np.isfinite(change) else 0.0)
+        bars[modes] = AD_JITTER * shift + AD_UNITS * trial.epsilon * scale
     return Line(along, numbers, numeric, bars)
 
 
 def _judge_wrong(trial: Trial, order: int, line: Line, wrong: list[Modes], base: Modes) -> Verdict:
     """Narrow a disagreement down to one element; a bug survives that, a kink hidden by the direction does not."""
+    at_kink = line.numeric.kink
     spot = _localise(trial, line, wrong, base)
     if spot is None:
         return _inconclusive(order, line, "kink: no single element disagrees by itself")
@@ -103,10 +114,17 @@ def _judge_wrong(trial: Trial, order: int, line: Line, wrong: list[Modes], base:
         return _inconclusive(order, line, "domain edge")
     if line.numeric.kink:
         low, high = line.numeric.interval()
-        outside = [m for m in wrong if not low - line.bars[m] <= line.numbers[m] <= high + line.bars[m]]
-        if not outside or order > 1:
+        wrong = [m for m in wrong if not low - line.bars[m] <= line.numbers[m] <= high + line.bars[m]]
+        if not wrong or order > 1:
             return _inconclusive(order, line, "kink: inside the one-sided derivatives")
-        return _finding(KINK, order, line, outside, element, "outside the one-sided derivatives at a kink")
+    if at_kink or line.numeric.kink:
+        low, high = _slopes_nearby(trial, line.along)
+        if any(low <= line.numbers[m] <= high for m in wrong):
+            return _inconclusive(order, line, "kink: among the slopes of the points nearby")
+        return _finding(KINK, order, line, wrong, element, "outside the one-sided derivatives at a kink")
+    gap = abs(line.numbers[wrong[0]] - line.numeric.value)
+    if gap < FEW_DIGITS * abs(line.numeric.value):
+        return _finding(ACCURACY, order, line, wrong, element, "has lost digits against the numeric derivative")
     return _finding(GRADIENT, order, line, wrong, element, "differs from the numeric derivative")
 
 
@@ -119,13 +137,31 @@ def _judge_nonfinite(trial: Trial, order: int, line: Line, broken: list[Modes], 
     us = [trial.direction(i) for i in range(len(base))]
     at_zero = trial.components(trial.attempt(base, us))
     for along in _element_directions(trial, KINK_PROBES):
-        numeric = estimate(trial.line(base, us, along), at_zero, max(trial.epsilon, EPSILON[8]))
+        numeric = estimate(trial.line(base, us, along), at_zero, max(trial.epsilon, DOUBLE_UNIT))
         if numeric.one_sided or not numeric.usable:
             return _inconclusive(order, line, "domain edge")
         if numeric.kink and order > 1:
             return _inconclusive(order, line, "kink")
     what = "is not finite at a kink" if line.numeric.kink else "is not finite where the numeric derivative is"
     return _finding(NONFINITE, order, line, broken, None, what)
+
+
+def _slopes_nearby(trial: Trial, along: Vec) -> tuple[float, float]:
+    """The range of slopes at points around a kink: what a generalised derivative may choose from."""
+    slopes = []
+    step = NEARBY * 1e-3
+    for index in range(NEARBY_POINTS):
+        away = trial.direction(index + 1).arrays
+        ends = []
+        for t in (step, -step):
+            moved = Vec([np.asarray(NEARBY * d + t * a) for d, a in zip(away, along.arrays)])
+            ends.append(trial.components(trial.attempt((), (), moved, 1.0)).sum())
+        slopes.append((ends[0] - ends[1]) / (2 * step))
+    finite = [s for s in slopes if np.isfinite(s)]
+    if not finite:
+        return float("-inf"), float("inf")
+    slack = 1e-6 * max(map(abs, finite))
+    return min(finite) - slack, max(finite) + slack
 
 
 def _localise(trial: Trial, line: Line, wrong: list[Modes], base: Modes) -> tuple[str, Line] | None:
@@ -172,7 +208,7 @@ def _element_directions(trial: Trial, most: int) -> list[Vec]:
     found = []
     for index, flat in places[::stride][:most]:
         base = Vec([np.zeros(x.shape, np.complex128 if x.dtype.kind == "c" else np.float64) for x in trial.inputs])
-        base.arrays[index].reshape(-1)[flat] = trial.scales[index]
+        base.arrays[index].reshape(-1)[flat] = trial.point.scales[index]
         found.append(Vec([project(a, s) if s else a for a, s in zip(base.arrays, trial.point.structures)]))
     return found
 

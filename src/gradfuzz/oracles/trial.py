@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Sequence
 
 import numpy as np
@@ -14,8 +15,7 @@ Array = Any
 
 _POOL_SIZE = 2**16
 _POOL = np.random.default_rng(271828).standard_normal(_POOL_SIZE)
-EPSILON = {2: 2.0**-10, 4: 2.0**-23, 8: 2.0**-52}
-MAX_ORDER = 8
+DOUBLE_UNIT = 2.0**-52
 
 
 class Trial:
@@ -27,17 +27,23 @@ class Trial:
         self._outcomes: dict[Modes, Outcome | Refusal] = {}
         self._cursor = (salt * 7919) % _POOL_SIZE
         self._directions: list[Vec] = []
-        self._scales: list[float] | None = None
         self._inputs: list[Array] | None = None
-        self.direct = self.point.first()  # type: ignore[attr-defined]
+        self.direct = self.point.first()
         self.outputs: list[Array] = self.direct
         self.v = Vec([self.noise(o.shape, o.dtype) for o in self.outputs])
+
+    @property
+    def finite(self) -> bool:
+        """Whether the direct outputs are finite. A finite projection says so at a fraction of the price."""
+        if math.isfinite(contract(self.v.arrays, self.direct)):
+            return True
+        return all(bool(np.isfinite(o).all()) for o in self.direct)
 
     # Directions ----------------------------------------------------------------------------------------------------
 
     def noise(self, shape: tuple[int, ...], dtype: Any) -> Array:
         """Normal numbers of a shape, from a pool drawn once: drawing afresh would cost more than many an operator."""
-        count = int(np.prod(shape)) if shape else 1
+        count = math.prod(shape)
         width = 2 * count if dtype.kind == "c" else count
         if width > _POOL_SIZE // 2:
             numbers = np.resize(_POOL, width)
@@ -48,7 +54,7 @@ class Trial:
             self._cursor += width
         if dtype.kind == "c":
             numbers = numbers.view(np.complex128)
-        return numbers.astype(dtype).reshape(shape)
+        return (numbers if numbers.dtype == dtype else numbers.astype(dtype)).reshape(shape)
 
     @property
     def inputs(self) -> list[Array]:
@@ -56,21 +62,11 @@ class Trial:
             self._inputs = self.point.inputs
         return self._inputs
 
-    @property
-    def scales(self) -> list[float]:
-        """How large each input is: steps are taken in proportion."""
-        if self._scales is None:
-            self._scales = []
-            for x in self.inputs:
-                largest = float(np.abs(x).max()) if x.size else 0.0
-                self._scales.append(largest if 0 < largest < 1e300 else 1.0)
-        return self._scales
-
     def direction(self, index: int) -> Vec:
         """The direction of the index-th differentiation."""
         while len(self._directions) <= index:
             arrays = []
-            for x, scale, structure in zip(self.inputs, self.scales, self.point.structures):
+            for x, scale, structure in zip(self.inputs, self.point.scales, self.point.structures):
                 array = np.asarray(self.noise(x.shape, _wide(x.dtype)) * scale)
                 arrays.append(project(array, structure) if structure else array)
             self._directions.append(Vec(arrays))
@@ -83,8 +79,13 @@ class Trial:
     @property
     def epsilon(self) -> float:
         """The unit of the coarsest floating type among inputs and outputs."""
-        sizes = [a.dtype.itemsize // (2 if a.dtype.kind == "c" else 1) for a in [*self.inputs, *self.outputs]]
-        return EPSILON.get(min(sizes, default=8), EPSILON[8])
+        return self.point.unit
+
+    def mute(self, live: list[bool] | None) -> None:
+        """Leave outputs that the library declares to have no derivative out of the projection."""
+        if live is not None and not all(live) and any(live):
+            arrays = [a if alive else np.zeros_like(a) for a, alive in zip(self.v.arrays, live)]
+            self.v = Vec(arrays)
 
     # Scenarios -----------------------------------------------------------------------------------------------------
 
@@ -108,7 +109,7 @@ class Trial:
         """The projection ⟨v, J u⟩ (of any order) that every scenario must agree on."""
         if outcome.contracted:
             return float(outcome.result[0])
-        return float(sum(float(c.sum()) for c in self.weighted(outcome, v)))
+        return contract((self.v if v is None else v).arrays, outcome.result)
 
     def weighted(self, outcome: Outcome, v: Vec | None = None) -> list[Array]:
         """Re(conj(v)·result), element by element."""
@@ -138,6 +139,16 @@ class Trial:
         """The one derivative rule at work, if there is just one; else nothing."""
         rules = [r for r in self.point.rules() if not r.startswith(("CloneBackward", "AliasBackward"))]
         return rules[0] if len(rules) == 1 else ""
+
+
+def contract(weights: list[Array], arrays: list[Array]) -> float:
+    """Re⟨w, a⟩ over all arrays."""
+    total = 0.0
+    for weight, array in zip(weights, arrays):
+        if array.dtype.itemsize < 8:
+            array = array.astype(np.float64)
+        total += float(np.vdot(weight, array).real)
+    return total
 
 
 def _wide(dtype: Any) -> Any:

@@ -19,6 +19,7 @@ RANK = (INVALID, UNSUPPORTED, AGREE, INCONCLUSIVE, DISAGREE, TIMEOUT, CRASH)
 # Kinds of disagreement.
 VALUE = "value"  # the output changes when it is computed under AD
 GRADIENT = "gradient"  # a derivative is wrong
+ACCURACY = "accuracy"  # a derivative has fewer digits than its inputs allow
 NONFINITE = "nonfinite"  # a derivative is NaN or infinite where the true one is finite
 KINK = "kink"  # at a kink, a derivative outside the one-sided ones
 STATUS = "status"  # a scenario raises where others work

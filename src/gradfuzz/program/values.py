@@ -171,6 +171,18 @@ def materialise(recipe: Tensor) -> Array:
     return array
 
 
+@lru_cache(maxsize=4096)
+def magnitude(recipe: Tensor) -> float:
+    """The size of the recipe's largest number; see size_of."""
+    return size_of(materialise(recipe))
+
+
+def size_of(array: Array) -> float:
+    """The largest absolute value, or 1 where there is none to go by: steps are taken in proportion to it."""
+    largest = float(np.abs(array).max()) if array.size else 0.0
+    return largest if 0 < largest < 1e300 else 1.0
+
+
 def impose(array: Array, structure: str | None) -> Array:
     """The nearest natural array that has the structure."""
     if structure is None or (structure != "simplex" and (array.ndim < 2 or array.shape[-1] != array.shape[-2])):

@@ -8,7 +8,7 @@ from typing import Any, Callable
 
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.language import Language
-from gradfuzz.program.model import Attr, Call, Expr, Item, Name, Ref, Slice
+from gradfuzz.program.model import Attr, Call, Expr, Item, Let, Name, Ref, Slice
 
 Env = dict
 Thunk = Callable[[Env], Any]
@@ -51,6 +51,18 @@ class Compiler:
         self.language = language
         self.call_value = call_value
         self._resolved: dict[str, Any] = {}
+        self._statements: dict[int, tuple[Let, Thunk]] = {}
+        self.traits: dict[tuple[int, ...], tuple[bool, bool]] = {}  # what a target learnt about a sequence of closures
+
+    def statement(self, statement: Let) -> Thunk:
+        """The closure of a statement, remembered: mutants that differ in their tensors only share their calls."""
+        found = self._statements.get(id(statement))
+        if found is None or found[0] is not statement:
+            if len(self._statements) > 10_000:
+                self._statements.clear()
+                self.traits.clear()
+            found = self._statements[id(statement)] = (statement, self.thunk(statement.value))
+        return found[1]
 
     def resolve(self, path: str) -> Any:
         if path not in self._resolved:

@@ -54,6 +54,7 @@ class Outcome:
     outputs: list[Array]
     result: list[Array]
     contracted: bool = False
+    live: list[bool] | None = None  # which outputs the library says have a derivative; None: it does not say
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,11 @@ class Point(Protocol):
     names: list[str]
     inputs: list[Array]
     structures: list[str | None]
+    scales: list[float]  # how large each input is; see size_of
+    unit: float  # the coarsest rounding unit among inputs and outputs
+
+    def first(self) -> list[Array]:
+        """The direct outputs; called once, before any run. Raises what the library raises."""
 
     def run(self, modes: Modes, us: Sequence[Vec], v: Vec | None, along: Vec | None = None, shift: float = 0.0) -> Outcome:
         """The scenario at inputs + shift·along, differentiated along us[0], us[1], … (innermost first).

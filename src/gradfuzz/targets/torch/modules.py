@@ -46,7 +46,7 @@ class BoundModule:
 
 def build_module(made: torch.nn.Module, dtype: torch.dtype, seed: int) -> Module:
     """The module in the Program's precision, its parameters drawn from a fixed seed."""
-    torch.manual_seed(seed)
+    torch.default_generator.manual_seed(seed)
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
         made = made.to(dtype)

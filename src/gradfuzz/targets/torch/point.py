@@ -10,7 +10,7 @@ import torch.autograd.forward_ad as fwd
 
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.model import MAX_ELEMENTS, Call, Program, Tensor
-from gradfuzz.program.values import materialise
+from gradfuzz.program.values import magnitude, materialise, size_of
 from gradfuzz.targets.evaluate import Compiler
 from gradfuzz.targets.protocol import Modes, Outcome, Vec
 from gradfuzz.targets.torch import nesting
@@ -23,6 +23,16 @@ DTYPES = {name: getattr(torch, name) for name in (
     "int64", "int32", "int16", "int8", "uint8", "bool",
 )}  # fmt: skip
 RNG_SEED = 20240229
+UNITS = {torch.float64: 2.0**-52, torch.complex128: 2.0**-52, torch.float32: 2.0**-23, torch.complex64: 2.0**-23,
+         torch.float16: 2.0**-10, torch.complex32: 2.0**-10, torch.bfloat16: 2.0**-7}  # fmt: skip
+
+# The context managers torch.no_grad and torch.enable_grad cost as much as a small operator. A worker leaves recording off
+# and turns it on where a tape is wanted.
+_set_grad = torch._C._set_grad_enabled
+_manual_seed = torch.default_generator.manual_seed
+# The functions below torch.autograd.grad and forward_ad.make_dual: the public ones check again what holds here by construction.
+_run_backward = torch.autograd.Variable._execution_engine.run_backward
+_make_dual, _unpack_dual = torch._C._VariableFunctions._make_dual, torch._C._VariableFunctions._unpack_dual
 
 
 class TorchPoint:
@@ -32,6 +42,7 @@ class TorchPoint:
         self.program, self.compiler, self.arrays = program, compiler, arrays
         self.copies = False
         self.random = False
+        self.unit = 2.0**-52
         self._nodes: list[Any] = []
         self._bind()
         if not self.steps:
@@ -42,6 +53,7 @@ class TorchPoint:
         self.names: list[str] = []
         self.structures: list[str | None] = []
         self.leaves: list[torch.Tensor] = []
+        self.scales: list[float] = []
         self.fixed: dict[str, Any] = {}
         self.steps: list[tuple[tuple[str, ...], Any]] = []
         compiler = self.compiler
@@ -54,7 +66,7 @@ class TorchPoint:
                 array = next(replaced) if replaced is not None and value.differentiable else materialise(value)
                 tensor = make_tensor(array, value)
                 if value.differentiable:
-                    self._add_leaf(name, tensor, value.structure)
+                    self._add_leaf(name, tensor, value.structure, magnitude(value) if replaced is None else size_of(array))
                 else:
                     self.fixed[name] = tensor
             elif _constructs_module(value, compiler):
@@ -62,15 +74,18 @@ class TorchPoint:
                 self.fixed[statement.names[0]] = module
                 modules.append((statement.names[0], module))
             else:
-                self.steps.append((statement.names, compiler.thunk(value)))
+                self.steps.append((statement.names, compiler.statement(statement)))
         for name, module in modules:
             for parameter, tensor in module.parameters.items():
-                self._add_leaf(f"{name}.{parameter}", tensor if replaced is None else torch.from_numpy(next(replaced).copy()), None)
+                if replaced is not None:
+                    tensor = torch.from_numpy(next(replaced).copy())
+                self._add_leaf(f"{name}.{parameter}", tensor, None, size_of(to_numpy(tensor)))
         self.modules = modules
         self.plain_names = self.names if not modules else self.names[: -sum(len(m.parameters) for _, m in modules) or None]
 
-    def _add_leaf(self, name: str, tensor: torch.Tensor, structure: str | None) -> None:
+    def _add_leaf(self, name: str, tensor: torch.Tensor, structure: str | None, scale: float) -> None:
         self.names.append(name)
+        self.scales.append(scale)
         self.leaves.append(tensor)
         self.structures.append(structure)
 
@@ -87,20 +102,20 @@ class TorchPoint:
 
     def function(self, xs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """F at xs: the floating outputs, flattened."""
-        env = dict(self.fixed)
+        env = dict(zip(self.plain_names, xs))
+        env.update(self.fixed)
         if self.copies:
             for name, value in env.items():
                 if isinstance(value, torch.Tensor):
                     env[name] = value.clone()
-            xs = [x.clone() for x in xs]
-        env.update(zip(self.plain_names, xs))
-        position = len(self.plain_names)
-        for name, module in self.modules:
-            count = len(module.parameters)
-            env[name] = module.bound(xs[position : position + count])
-            position += count
+        if self.modules:
+            position = len(self.plain_names)
+            for name, module in self.modules:
+                count = len(module.parameters)
+                env[name] = module.bound(xs[position : position + count])
+                position += count
         if self.random:
-            torch.manual_seed(RNG_SEED)
+            _manual_seed(RNG_SEED)
         value: Any = None
         for names, thunk in self.steps:
             value = thunk(env)
@@ -115,7 +130,23 @@ class TorchPoint:
         return outputs
 
     def _probe(self) -> list[torch.Tensor]:
-        """The first direct run: learns whether F writes to its inputs or draws random numbers."""
+        """The first direct run. Learns whether F writes to its inputs or draws random numbers; remembers it for the calls."""
+        _set_grad(False)
+        key = tuple([id(thunk) for _, thunk in self.steps])
+        known = None if self.modules else self.compiler.traits.get(key)
+        if known is not None:
+            self.copies, self.random = known
+            outputs = self.function(self.leaves)
+        else:
+            outputs = self._learn()
+            if any(o.numel() for o in outputs):
+                self.compiler.traits[key] = (self.copies, self.random)
+        if sum([o.numel() for o in outputs]) > MAX_ELEMENTS:
+            raise ProgramError("the output is larger than a Program may make")
+        self.unit = max([UNITS.get(t.dtype, 2.0**-52) for t in [*self.leaves, *outputs]], default=2.0**-52)
+        return outputs
+
+    def _learn(self) -> list[torch.Tensor]:
         state = torch.get_rng_state()
         fixed = [name for name, value in self.fixed.items() if isinstance(value, torch.Tensor)]
         tensors = self.leaves + [self.fixed[name] for name in fixed]
@@ -124,21 +155,13 @@ class TorchPoint:
         aliases = [t.detach() for t in tensors]
         originals = dict(self.fixed)
         self.fixed.update(zip(fixed, aliases[len(self.leaves) :]))
-        with torch.no_grad():
-            outputs = self.function(aliases[: len(self.leaves)])
+        outputs = self.function(aliases[: len(self.leaves)])
         self.fixed = originals
-        if any(t._version != n or t.shape != a.shape for t, n, a in zip(tensors, versions, aliases)):
-            self.copies = True
+        self.random = not torch.equal(state, torch.get_rng_state())
+        self.copies = any(t._version != n or t.shape != a.shape for t, n, a in zip(tensors, versions, aliases))
+        if self.copies:
             self._bind()
-            with torch.no_grad():
-                outputs = self.function(self.leaves)
-        if not torch.equal(state, torch.get_rng_state()):
-            self.random = True
-            with torch.no_grad():
-                outputs = self.function(self.leaves)
-        if sum(o.numel() for o in outputs) > MAX_ELEMENTS:
-            raise ProgramError("the output is larger than a Program may make")
-        return outputs
+        return self.function(self.leaves) if self.copies or self.random else outputs
 
     # The scenarios -------------------------------------------------------------------------------------------------
 
@@ -148,13 +171,11 @@ class TorchPoint:
 
     def run(self, modes: Modes, us: Sequence[Vec], v: Vec | None, along: Vec | None = None, shift: float = 0.0) -> Outcome:
         xs = self.leaves
+        _set_grad(False)
         if along is not None:
-            step = self.native(along)
-            with torch.no_grad():
-                xs = [torch.add(x, d, alpha=shift) for x, d in zip(xs, step)]
+            xs = [torch.add(x, d, alpha=shift) for x, d in zip(xs, self.native(along))]
         if not modes:
-            with torch.no_grad():
-                outputs = [to_numpy(o) for o in self.function(xs)]
+            outputs = [to_numpy(o) for o in self.function(xs)]
             return Outcome(outputs, outputs)
         if modes == ("r",):
             return self._reverse(xs, us[0], v)
@@ -167,43 +188,38 @@ class TorchPoint:
         return Outcome([to_numpy(o) for o in outputs], [to_numpy(r) for r in result], contracted)
 
     def _reverse(self, xs: Sequence[torch.Tensor], u: Vec, v: Vec | None) -> Outcome:
-        leaves = [x.detach().requires_grad_() for x in xs]
-        with torch.enable_grad():
-            outputs = self.function(leaves)
         assert v is not None
+        leaves = [x.detach().requires_grad_() for x in xs]
+        _set_grad(True)
+        try:
+            outputs = self.function(leaves)
+        finally:
+            _set_grad(False)
         cotangents = self.native_like(v)
         live = [(o, c) for o, c in zip(outputs, cotangents) if o.requires_grad]
         self._nodes = [o.grad_fn for o, _ in live]
         if not live:
             raise NoGradient("no output depends on a differentiable input")
-        grads = torch.autograd.grad([o for o, _ in live], leaves, [c for _, c in live], allow_unused=True)
+        grads = _run_backward(
+            tuple([o for o, _ in live]), tuple([c for _, c in live]), False, False, tuple(leaves), True, False
+        )
         total = 0.0
         for grad, direction in zip(grads, u.arrays):
             if grad is not None:
                 if tuple(grad.shape) != direction.shape:
                     raise WrongGradientShape(f"the gradient has shape {tuple(grad.shape)}, the input {direction.shape}")
                 total += dot(to_numpy(grad), direction)
-        return Outcome([to_numpy(o) for o in outputs], [np.float64(total)], True)
-
-    def gradients(self, v: Vec) -> list[Array]:
-        """Reverse mode's whole answer, one array per input; zeros where there is no dependence."""
-        leaves = [x.detach().requires_grad_() for x in self.leaves]
-        with torch.enable_grad():
-            outputs = self.function(leaves)
-        live = [(o, c) for o, c in zip(outputs, self.native_like(v)) if o.requires_grad]
-        grads = torch.autograd.grad([o for o, _ in live], leaves, [c for _, c in live], allow_unused=True)
-        return [np.zeros(x.shape) if g is None else to_numpy(g) for x, g in zip(leaves, grads)]
+        return Outcome([to_numpy(o.detach()) for o in outputs], [np.float64(total)], True, [o.requires_grad for o in outputs])
 
     def _forward(self, xs: Sequence[torch.Tensor], u: Vec) -> Outcome:
-        with fwd.dual_level():
-            duals = [fwd.make_dual(x.detach(), d) for x, d in zip(xs, self.native(u))]
-            with torch.no_grad():
-                outputs = self.function(duals)
-            pairs = [fwd.unpack_dual(o) for o in outputs]
-            result = [
-                np.zeros(p.shape) if t is None else to_numpy(_checked_tangent(p, t)) for p, t in pairs
-            ]
-            return Outcome([to_numpy(p) for p, _ in pairs], result)
+        level = fwd.enter_dual_level()
+        try:
+            duals = [_make_dual(x, d, level=level) for x, d in zip(xs, self.native(u))]
+            pairs = [_unpack_dual(o, level=level) for o in self.function(duals)]
+            result = [np.zeros(p.shape) if t is None else to_numpy(_checked_tangent(p, t)) for p, t in pairs]
+            return Outcome([to_numpy(p) for p, _ in pairs], result, False, [t is not None for _, t in pairs])
+        finally:
+            fwd.exit_dual_level(level=level)
 
     def native(self, u: Vec) -> list[torch.Tensor]:
         """A direction in input space as tensors of the inputs' dtypes."""
@@ -240,8 +256,9 @@ class WrongGradientShape(RuntimeError):
 
 
 def _checked_tangent(primal: torch.Tensor, tangent: torch.Tensor) -> torch.Tensor:
-    if tangent.shape != primal.shape:
-        raise WrongGradientShape(f"the tangent has shape {tuple(tangent.shape)}, the output {tuple(primal.shape)}")
+    if tangent.shape != primal.shape or tangent.dtype != primal.dtype:
+        theirs, ours = (f"{t.dtype}{list(t.shape)}" for t in (tangent, primal))
+        raise WrongGradientShape(f"the tangent is {theirs}, the output {ours}")
     return tangent
 
 
@@ -256,16 +273,16 @@ def make_tensor(array: Array, recipe: Tensor) -> torch.Tensor:
 
 def to_numpy(tensor: torch.Tensor) -> Array:
     """The tensor's numbers; bfloat16 comes as float32."""
-    if tensor.requires_grad or tensor.is_conj() or tensor.is_neg():
-        tensor = tensor.detach().resolve_conj().resolve_neg()
+    try:
+        return tensor.numpy()
+    except (RuntimeError, TypeError):
+        pass  # on a tape, a conjugated or negated view, a symbolic zero, or a type that NumPy lacks
+    tensor = tensor.detach().clone().resolve_conj().resolve_neg()
     if tensor.dtype == torch.bfloat16:
         tensor = tensor.float()
     elif tensor.dtype == torch.complex32:
         tensor = tensor.to(torch.complex64)
-    try:
-        return tensor.numpy()
-    except RuntimeError:  # a symbolic zero
-        return tensor.detach().clone().numpy(force=True)
+    return tensor.numpy(force=True) if tensor._is_zerotensor() else tensor.numpy()
 
 
 def dot(a: Array, b: Array) -> float:

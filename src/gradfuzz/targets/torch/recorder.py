@@ -86,7 +86,7 @@ class Recorder:
 
     def watched(self, func: Any) -> Any:
         """A function that is recorded as one call even if it is Python code that PyTorch does not dispatch."""
-        if _names().get(_key(func)) is None:
+        if public_name(func) is None:
             return func
         return lambda *args, **kwargs: self.call(func, args, kwargs)
 
@@ -234,9 +234,14 @@ def _key(func: Any) -> Any:
         return id(func)
 
 
+def public_name(func: Any) -> str | None:
+    """The public path of a function, if it has one."""
+    return _names().get(_key(func))
+
+
 def function_name(func: Any) -> str:
     """The public path of a function that PyTorch dispatches; NotRecordable if it has none."""
-    path = _names().get(_key(func))
+    path = public_name(func)
     if path is None:
         try:
             path = torch.overrides.resolve_name(func)

@@ -14,7 +14,7 @@ from gradfuzz.errors import ProgramError
 from gradfuzz.program.model import Call, Let, Program, Ref
 from gradfuzz.program.text import to_text
 from gradfuzz.targets.protocol import SeedProgram, Target
-from gradfuzz.targets.torch.recorder import NotRecordable, Recorder
+from gradfuzz.targets.torch.recorder import NotRecordable, Recorder, public_name
 
 SAMPLES_PER_OPERATOR = 10
 VARIANT_SAMPLES = 2
@@ -66,8 +66,8 @@ def _stand_in_for_expecttest() -> None:
         import unittest
 
         stub = types.ModuleType("expecttest")
-        stub.TestCase = unittest.TestCase  # type: ignore[attr-defined]
-        stub.assert_expected_inline = lambda *a, **k: None  # type: ignore[attr-defined]
+        stub.TestCase = unittest.TestCase
+        stub.assert_expected_inline = lambda *a, **k: None
         sys.modules["expecttest"] = stub
 
 
@@ -82,14 +82,14 @@ def _operator_seeds(target: Target, info: Any, dtype: torch.dtype) -> Iterator[S
     for sample in _spread(samples, SAMPLES_PER_OPERATOR):
         program = _recorded(target, info, sample, info.op)
         if program is not None:
-            yield SeedProgram(program, f"op_db:{name}", program.api)
+            yield SeedProgram(program, f"op_db:{name}", public_name(info.op) or program.api)
     for variant in (info.method_variant, info.inplace_variant):
         if variant is None:
             continue
         for sample in _spread(samples, VARIANT_SAMPLES):
             program = _recorded(target, info, sample, variant)
             if program is not None:
-                yield SeedProgram(program, f"op_db:{name}", program.api)
+                yield SeedProgram(program, f"op_db:{name}", public_name(variant) or program.api)
 
 
 def _spread(samples: list[Any], most: int) -> list[Any]:
@@ -145,7 +145,7 @@ def _wrap(recorder: Recorder, value: Any) -> Any:
 
 def _runs(target: Target, program: Program) -> bool:
     """Whether the Program runs and its outputs are finite: the sample's domain was kept."""
-    outputs = target.point(program).first()  # type: ignore[attr-defined]
+    outputs = target.point(program).first()
     return bool(outputs) and all(np.isfinite(o).all() for o in outputs)
 
 

