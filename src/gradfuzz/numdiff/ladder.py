@@ -112,7 +112,7 @@ def estimate(line: Line, at_zero: Array, epsilon: float, first_step: float = FIR
         for rung in range(RUNGS):
             t = first_step * RATIO**-rung
             plus, minus = line(t), line(-t)
-            plus_ok, minus_ok = bool(np.all(np.isfinite(plus))), bool(np.all(np.isfinite(minus)))
+            plus_ok, minus_ok = (side.shape == at_zero.shape and bool(np.isfinite(side).all()) for side in (plus, minus))
             noise = ROUNDING_UNITS * epsilon / t
             if plus_ok and zero_ok:
                 rights.append((t, (plus - at_zero) / t, noise * (np.abs(plus) + np.abs(at_zero)) + units * measured / t))

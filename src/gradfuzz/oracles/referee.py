@@ -28,6 +28,13 @@ KINK_PROBES = 12
 # Around a kink, slopes are sampled this far off (in units of the inputs): near enough for curvature not to matter much.
 NEARBY = 1e-4
 NEARBY_POINTS = 24
+# Ties make differences of order one; a smaller gap is not one, and nearby slopes of a smooth function vary by less.
+TIE = 1e-2
+# Derivatives of a function that is constant as far as can be seen: this many units of its terms may be left over.
+BELOW_ROUNDING = 2.0**14
+# And below these a result of that rounding unit underflows.
+SMALLEST = {2.0**-52: 1e-300, 2.0**-23: 1e-36}
+TINY_STEPS = tuple(2.0**-k for k in (26, 30, 34, 38, 42, 46, 60, 90))
 
 
 @dataclass
@@ -117,12 +124,19 @@ def _judge_wrong(trial: Trial, order: int, line: Line, wrong: list[Modes], base:
         wrong = [m for m in wrong if not low - line.bars[m] <= line.numbers[m] <= high + line.bars[m]]
         if not wrong or order > 1:
             return _inconclusive(order, line, "kink: inside the one-sided derivatives")
-    if at_kink or line.numeric.kink:
+    number = line.numbers[wrong[0]]
+    gap = abs(number - line.numeric.value)
+    leftover = max(BELOW_ROUNDING * trial.epsilon * _sizes(trial, line.along), SMALLEST.get(trial.epsilon, 1e-4))
+    if line.numeric.value == 0.0 and abs(number) < leftover:
+        return _inconclusive(order, line, "below rounding: the function is constant as far as can be seen")
+    if _seen_at_tiny_steps(trial, order, line, number, base):
+        return _inconclusive(order, line, "a feature smaller than the steps")
+    if at_kink or line.numeric.kink or (order == 1 and gap > TIE * max(abs(number), abs(line.numeric.value))):
         low, high = _slopes_nearby(trial, line.along)
         if any(low <= line.numbers[m] <= high for m in wrong):
             return _inconclusive(order, line, "kink: among the slopes of the points nearby")
+    if at_kink or line.numeric.kink:
         return _finding(KINK, order, line, wrong, element, "outside the one-sided derivatives at a kink")
-    gap = abs(line.numbers[wrong[0]] - line.numeric.value)
     if gap < FEW_DIGITS * abs(line.numeric.value):
         return _finding(ACCURACY, order, line, wrong, element, "has lost digits against the numeric derivative")
     return _finding(GRADIENT, order, line, wrong, element, "differs from the numeric derivative")
@@ -132,7 +146,7 @@ def _judge_nonfinite(trial: Trial, order: int, line: Line, broken: list[Modes], 
     """NaN cannot be narrowed down by contraction, so the numeric side is: every probed element must be smooth."""
     if line.numeric.kink and order > 1:
         return _inconclusive(order, line, "kink")
-    if NUMERIC_BARS * line.numeric.error > 0.1 * max(line.numeric.magnitude, 1e-300) and line.numeric.value != 0.0:
+    if line.numeric.value != 0.0 and NUMERIC_BARS * line.numeric.error > 0.1 * abs(line.numeric.value):
         return _inconclusive(order, line, "noisy or ill-conditioned")
     us = [trial.direction(i) for i in range(len(base))]
     at_zero = trial.components(trial.attempt(base, us))
@@ -144,6 +158,33 @@ def _judge_nonfinite(trial: Trial, order: int, line: Line, broken: list[Modes], 
             return _inconclusive(order, line, "kink")
     what = "is not finite at a kink" if line.numeric.kink else "is not finite where the numeric derivative is"
     return _finding(NONFINITE, order, line, broken, None, what)
+
+
+def _sizes(trial: Trial, along: Vec) -> float:
+    """The size of a contracted derivative whose entries are of order one."""
+    largest = max((float(np.abs(w).max()) for w in trial.v.arrays if w.size), default=1.0)
+    return largest * max((float(np.abs(a).max()) for a in along.arrays if a.size), default=1.0)
+
+
+def _seen_at_tiny_steps(trial: Trial, order: int, line: Line, number: float, base: Modes) -> bool:
+    """Whether AD is right about something finer than the ladder's steps, or about something too fine to be seen at all."""
+    us = [trial.direction(i) for i in range(len(base))]
+    along = trial.line(base, us, line.along)
+    at_zero = trial.components(trial.attempt(base, us))
+    size = float(np.abs(at_zero).sum())
+    gap = abs(number - line.numeric.value)
+    with np.errstate(all="ignore"):
+        for t in TINY_STEPS:
+            plus, minus = along(t), along(-t)
+            if plus.shape != minus.shape:
+                return False
+            slope = float((plus - minus).sum()) / (2 * t)
+            noise = 4 * DOUBLE_UNIT * size / t
+            if noise < 0.1 * gap and abs(slope - number) <= 0.2 * gap:
+                return True
+        # At the finest step that the inputs can take, AD promises a change far beyond anything that was ever seen.
+        seen = max(size, max((abs(slope) * t for t, slope, _ in line.numeric.steps), default=0.0))
+        return abs(number) * 64 * DOUBLE_UNIT > 16 * seen > 0
 
 
 def _slopes_nearby(trial: Trial, along: Vec) -> tuple[float, float]:

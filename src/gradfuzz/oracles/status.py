@@ -13,6 +13,9 @@ def check_status(trial: Trial, modes: Modes, refusal: Refusal) -> Verdict:
     """The verdict on a scenario that raised although the direct run did not."""
     name = scenario_name(modes)
     kind = _FINDINGS.get(refusal.kind)
+    if refusal.kind == "overwritten":
+        # A Program that writes to its inputs may destroy what backward needs, and is told so. One that does not must not be.
+        kind = None if trial.point.mutates else STATUS
     if kind is None:
         return Verdict(UNSUPPORTED, "status", order=len(modes), scenarios=[name], reason=refusal.message[:300])
     return Verdict(

@@ -53,7 +53,7 @@ class Trial:
             numbers = _POOL[self._cursor : self._cursor + width]
             self._cursor += width
         if dtype.kind == "c":
-            numbers = numbers.view(np.complex128)
+            numbers = numbers.view(np.complex128).copy()  # a slice of the pool need not be aligned for complex numbers
         return (numbers if numbers.dtype == dtype else numbers.astype(dtype)).reshape(shape)
 
     @property
@@ -122,8 +122,10 @@ class Trial:
         ]
 
     def components(self, outcome: Outcome | Refusal) -> Array:
-        """The weighted result as one vector; NaN where the scenario refused."""
+        """The weighted result as one vector; NaN where the scenario refused or the shapes have come apart."""
         if isinstance(outcome, Refusal):
+            return np.array([np.nan])
+        if not outcome.contracted and any(w.shape != r.shape for w, r in zip(self.v.arrays, outcome.result)):
             return np.array([np.nan])
         parts = self.weighted(outcome)
         return parts[0].ravel() if len(parts) == 1 else np.concatenate([p.ravel() for p in parts] or [np.zeros(0)])
@@ -142,9 +144,11 @@ class Trial:
 
 
 def contract(weights: list[Array], arrays: list[Array]) -> float:
-    """Re⟨w, a⟩ over all arrays."""
+    """Re⟨w, a⟩ over all arrays; NaN if their shapes have come apart (a shape may depend on the numbers)."""
     total = 0.0
     for weight, array in zip(weights, arrays):
+        if weight.shape != array.shape:
+            return float("nan")
         if array.dtype.itemsize < 8:
             array = array.astype(np.float64)
         total += float(np.vdot(weight, array).real)

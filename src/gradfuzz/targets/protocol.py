@@ -61,7 +61,7 @@ class Outcome:
 class Refusal:
     """How a target reads one of its own error messages."""
 
-    kind: str  # unsupported, internal, memory, invalid
+    kind: str  # unsupported, internal, memory, overwritten, invalid, error
     message: str
 
 
@@ -72,6 +72,8 @@ class Point(Protocol):
     inputs: list[Array]
     structures: list[str | None]
     scales: list[float]  # how large each input is; see size_of
+    random: bool  # F draws random numbers (it is seeded before each run then)
+    mutates: bool  # F writes to its inputs (it works on copies then)
     unit: float  # the coarsest rounding unit among inputs and outputs
 
     def first(self) -> list[Array]:
@@ -104,8 +106,11 @@ class Target(Protocol):
     def seeds(self) -> Iterable[SeedProgram]:
         """Programs from the installed library's own samples."""
 
-    def max_order(self) -> int:
-        """How often derivatives can be nested here; 0: no limit."""
+    def smoke_test(self) -> str:
+        """A tiny Program, as text, that any version of the library can run in every scenario it has."""
+
+    def restore_defaults(self) -> None:
+        """Undo what a worker sets for speed, so that a stand-alone script runs as it would by itself."""
 
 
 @dataclass(frozen=True)

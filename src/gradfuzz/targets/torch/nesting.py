@@ -32,9 +32,16 @@ def derivative(
     function: Function, xs: Tensors, modes: tuple[str, ...], us: Sequence[Tensors], v: Tensors
 ) -> tuple[list[torch.Tensor], list[torch.Tensor], bool]:
     """(F's outputs, the derivative, whether it is contracted with v already)."""
-    engine = _with_tape if modes.count("f") <= 1 else _with_transforms
-    outputs, result = engine(function, xs, modes, us, v)
+    outputs, result = _engine(modes)(function, xs, modes, us, v)
     return outputs, result, "r" in modes
+
+
+def _engine(modes: tuple[str, ...]) -> Callable[..., tuple[list[torch.Tensor], list[torch.Tensor]]]:
+    """The tape where it suffices: it is what most people run. Reverse mode over forward mode is promised by torch.func alone."""
+    reverse_over_forward = "f" in modes and "r" in modes[modes.index("f") :]
+    if modes.count("f") <= 1 and not (reverse_over_forward and functional is not None):
+        return _with_tape
+    return _with_transforms
 
 
 def inner(a: Tensors, b: Tensors) -> torch.Tensor:

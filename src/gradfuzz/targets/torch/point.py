@@ -40,7 +40,7 @@ class TorchPoint:
 
     def __init__(self, program: Program, compiler: Compiler, arrays: list[Array] | None = None) -> None:
         self.program, self.compiler, self.arrays = program, compiler, arrays
-        self.copies = False
+        self.mutates = False
         self.random = False
         self.unit = 2.0**-52
         self._nodes: list[Any] = []
@@ -104,7 +104,7 @@ class TorchPoint:
         """F at xs: the floating outputs, flattened."""
         env = dict(zip(self.plain_names, xs))
         env.update(self.fixed)
-        if self.copies:
+        if self.mutates:
             for name, value in env.items():
                 if isinstance(value, torch.Tensor):
                     env[name] = value.clone()
@@ -135,12 +135,12 @@ class TorchPoint:
         key = tuple([id(thunk) for _, thunk in self.steps])
         known = None if self.modules else self.compiler.traits.get(key)
         if known is not None:
-            self.copies, self.random = known
+            self.mutates, self.random = known
             outputs = self.function(self.leaves)
         else:
             outputs = self._learn()
             if any(o.numel() for o in outputs):
-                self.compiler.traits[key] = (self.copies, self.random)
+                self.compiler.traits[key] = (self.mutates, self.random)
         if sum([o.numel() for o in outputs]) > MAX_ELEMENTS:
             raise ProgramError("the output is larger than a Program may make")
         self.unit = max([UNITS.get(t.dtype, 2.0**-52) for t in [*self.leaves, *outputs]], default=2.0**-52)
@@ -158,10 +158,10 @@ class TorchPoint:
         outputs = self.function(aliases[: len(self.leaves)])
         self.fixed = originals
         self.random = not torch.equal(state, torch.get_rng_state())
-        self.copies = any(t._version != n or t.shape != a.shape for t, n, a in zip(tensors, versions, aliases))
-        if self.copies:
+        self.mutates = any(t._version != n or t.shape != a.shape for t, n, a in zip(tensors, versions, aliases))
+        if self.mutates:
             self._bind()
-        return self.function(self.leaves) if self.copies or self.random else outputs
+        return self.function(self.leaves) if self.mutates or self.random else outputs
 
     # The scenarios -------------------------------------------------------------------------------------------------
 
@@ -196,7 +196,7 @@ class TorchPoint:
         finally:
             _set_grad(False)
         cotangents = self.native_like(v)
-        live = [(o, c) for o, c in zip(outputs, cotangents) if o.requires_grad]
+        live = [(o, c if c.dtype == o.dtype else c.to(o.dtype)) for o, c in zip(outputs, cotangents) if o.requires_grad]
         self._nodes = [o.grad_fn for o, _ in live]
         if not live:
             raise NoGradient("no output depends on a differentiable input")
@@ -230,7 +230,7 @@ class TorchPoint:
     def native_like(self, v: Vec) -> list[torch.Tensor]:
         """A direction in output space as tensors; its arrays have the outputs' dtypes already."""
         if v.native is None:
-            v.native = [torch.from_numpy(a) if a.dtype.kind in "fc" else torch.from_numpy(np.asarray(a)) for a in v.arrays]
+            v.native = [torch.from_numpy(a) for a in v.arrays]
         native: list[torch.Tensor] = v.native
         return native
 

@@ -118,7 +118,8 @@ def _record(target: Target, info: Any, sample: Any, op: Any, exact: bool) -> Pro
     first, args, kwargs = sample.input, sample.args, sample.kwargs
     if hermitian:
         symmetric = (first + first.mH).detach().requires_grad_(first.requires_grad)
-        wrapped: Any = recorder.input(symmetric, "symmetric")
+        definite = bool(symmetric.numel()) and bool((torch.linalg.eigvalsh(symmetric) > 0).all())
+        wrapped: Any = recorder.input(symmetric, "positive_definite" if definite else "symmetric")
     else:
         wrapped = _wrap(recorder, first)
     wrapped_args, wrapped_kwargs = _wrap(recorder, tuple(args)), _wrap(recorder, dict(kwargs))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Iterable
 
 import torch
+import torch.autograd.forward_ad as fwd
 
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.language import language_for
@@ -16,10 +17,20 @@ from gradfuzz.program.model import Program
 from gradfuzz.targets.evaluate import Compiler
 from gradfuzz.targets.protocol import Refusal, SeedProgram
 from gradfuzz.targets.torch.modules import call_value
-from gradfuzz.targets.torch.nesting import NestingUnsupported
+from gradfuzz.targets.torch.nesting import NestingUnsupported, functional
 from gradfuzz.targets.torch.point import NoGradient, TorchPoint
 
 _REFUSALS = Path(__file__).with_name("refusals.json")
+
+
+def _warm_up() -> None:
+    """Pay for lazy imports once, before workers are forked. No backward pass: its engine does not survive a fork."""
+    x = torch.ones(2, dtype=torch.float64)
+    with fwd.dual_level():
+        torch.sin(fwd.make_dual(x, x))
+    if functional is not None:
+        functional.jvp(lambda y: functional.jvp(torch.sin, (y,), (x,))[1], (x,), (x,))
+        functional.vjp(torch.sin, x)
 
 
 class TorchTarget:
@@ -36,6 +47,7 @@ class TorchTarget:
         self._refusals = [(re.compile(row["pattern"]), row["kind"]) for row in rows]
         torch.set_num_threads(1)
         warnings.filterwarnings("ignore")
+        _warm_up()
 
     def point(self, program: Program, arrays: list[Any] | None = None) -> TorchPoint:
         return TorchPoint(program, self.compiler, arrays)
@@ -58,5 +70,8 @@ class TorchTarget:
 
         return sample_seeds(self)
 
-    def max_order(self) -> int:
-        return 0
+    def smoke_test(self) -> str:
+        return 'x = tensor((2,), "float64", uniform(0.5, 1.0, seed=1))\ny = torch.sin(x)\n'
+
+    def restore_defaults(self) -> None:
+        torch.set_grad_enabled(True)

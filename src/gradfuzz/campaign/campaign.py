@@ -1,0 +1,215 @@
+"""A campaign: seeds × mutation × scenarios × oracles under a budget, stored as it goes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from gradfuzz.campaign.config import Config
+from gradfuzz.campaign.pool import Event, Pool
+from gradfuzz.campaign.schedule import Batch, Schedule
+from gradfuzz.campaign.triage import Triage
+from gradfuzz.oracles.verdict import RANK
+from gradfuzz.seeds.library import Seed
+from gradfuzz.store import Store
+
+# When the time is up, suspicions that wait for confirmation get this long; what then still waits is kept for --resume.
+GRACE = 120.0
+# Batches are taken in by number; while one hangs, so many others may run ahead of it.
+AHEAD = 512
+
+
+class Watcher(Protocol):
+    """Who wants to know how it goes."""
+
+    def tick(self, state: State) -> None: ...
+
+    def found(self, document: dict[str, Any]) -> None: ...
+
+
+@dataclass
+class State:
+    """Where a campaign stands, for display."""
+
+    began: float
+    deadline: float | None
+    planned: int | None
+    mutants: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+    rules: set[str] = field(default_factory=set)
+    findings: list[dict[str, Any]] = field(default_factory=list)
+    waiting: int = 0
+    restarts: int = 0
+    finishing: bool = False
+
+    @property
+    def validity(self) -> float:
+        return 1 - self.counts.get("invalid", 0) / self.mutants if self.mutants else 1.0
+
+
+@dataclass
+class Running:
+    """A batch on its way: what its workers have said so far."""
+
+    batch: Batch
+    counts: list[int] = field(default_factory=lambda: [0] * len(RANK))
+    summary: dict[str, Any] = field(default_factory=lambda: {"reasons": {}, "refusals": {}, "cpu": 0.0})
+    rules: set[str] = field(default_factory=set)
+    reports: list[dict[str, Any]] = field(default_factory=list)
+    finished: bool = False
+
+
+class Campaign:
+    """Feeds the pool, takes in what it says in the order of the batches' numbers, and keeps the store."""
+
+    def __init__(self, config: Config, store: Store, number: int, pool: Pool, seeds: list[Seed], watcher: Watcher) -> None:
+        self.config, self.store, self.number, self.pool, self.seeds = config, store, number, pool, seeds
+        self.watcher = watcher
+        self.schedule = Schedule(len(seeds), config.seed)
+        self.done_before = store.finished_batches(number)
+        self.running: dict[int, Running] = {}
+        self.jobs: dict[int, Running] = {}
+        self.next_number = 0
+        self.next_to_take = 0
+        now = time.monotonic()
+        self.state = State(now, now + config.seconds if config.seconds else None, config.mutants)
+        self.triage = Triage(config, store, number, pool, self._found)
+        self._remember()
+        pool.refill = self._feed
+
+    def _remember(self) -> None:
+        """On resume: count what was done, and take up what was suspected."""
+        totals = self.store.totals(self.number)
+        for outcome, count in totals["counts"].items():
+            self._count(outcome, count)
+        self.state.rules.update(self.store.rules(self.number))
+        self.state.findings.extend(self.store.findings(self.number))
+        self.triage.take_up(self.store.suspicions(self.number))
+
+    def run(self) -> State:
+        """Until the budget is spent. Ctrl-C ends it cleanly: what was confirmed is kept, what was not is kept for later."""
+        try:
+            while self._more() or self.running:
+                self._handle(self.pool.poll())
+                self._tick()
+            self.state.finishing = True
+            end = time.monotonic() + GRACE
+            while self.triage.waiting and time.monotonic() < end:
+                self._handle(self.pool.poll())
+                self._tick()
+            self.store.set_status(self.number, "finished")
+        except KeyboardInterrupt:
+            self.store.set_status(self.number, "stopped")
+        self._tick()
+        return self.state
+
+    # Batches -----------------------------------------------------------------------------------------------------------
+
+    def _more(self) -> bool:
+        """Whether another batch is within the budget."""
+        if self.state.deadline is not None and time.monotonic() >= self.state.deadline:
+            return False
+        return self.config.mutants is None or self._planned(self.next_number) < self.config.mutants
+
+    def _planned(self, number: int) -> int:
+        """Mutants in all batches before this one."""
+        first = min(number, len(self.seeds))
+        batch, later = self.schedule.batch(0), self.schedule.batch(len(self.seeds))
+        return first * (batch.count - batch.start) + (number - first) * (later.count - later.start)
+
+    def _feed(self) -> None:
+        while self.pool.hungry and self._more() and len(self.running) < AHEAD:
+            batch = self.schedule.batch(self.next_number)
+            count = batch.count
+            if self.config.mutants is not None:
+                count = min(count, batch.start + self.config.mutants - self._planned(self.next_number))
+            self.next_number += 1
+            running = self.running[batch.number] = Running(Batch(batch.number, batch.seed_index, batch.rng, batch.start, count))
+            if batch.number in self.done_before:
+                running.finished = True
+                self._take()
+            else:
+                self._submit(running, batch.start)
+
+    def _submit(self, running: Running, start: int) -> None:
+        batch = running.batch
+        job = self.pool.submit(
+            "batch", program=self.seeds[batch.seed_index].program, rng=batch.rng, start=start, count=batch.count,
+            options=self.config.options().to_json(),
+        )  # fmt: skip
+        self.jobs[job] = running
+
+    def _handle(self, events: list[Event]) -> None:
+        for event in events:
+            running = self.jobs.get(event.job["id"])
+            if running is None:
+                self.triage.handle(event)
+            elif event.kind == "finding":
+                running.reports.append(event.data)
+            elif event.kind == "died":
+                self._died(running, event)
+            elif "failed" in event.data:
+                # Our own mistake, not the library's: say so rather than count it.
+                raise RuntimeError(f"a worker failed on {self.seeds[running.batch.seed_index].source}: {event.data['trace']}")
+            else:
+                self._batch_done(running, event.data)
+            if event.kind != "finding":
+                self.jobs.pop(event.job["id"], None)
+        self._take()
+
+    def _died(self, running: Running, event: Event) -> None:
+        """The mutant at which a worker died is a finding; the batch goes on behind it."""
+        index = event.data["index"]
+        for position, count in enumerate(event.data["counts"]):
+            running.counts[position] += count
+        running.counts[RANK.index("timeout" if event.data["cause"] == "timeout" else "crash")] += 1
+        running.reports.append({"batch": event.job["id"], "index": index, "cause": event.data["cause"], "job": event.job})
+        if index + 1 < running.batch.count:
+            self._submit(running, index + 1)
+        else:
+            running.finished = True
+
+    def _batch_done(self, running: Running, answer: dict[str, Any]) -> None:
+        for position, count in enumerate(answer["counts"]):
+            running.counts[position] += count
+        for name in ("reasons", "refusals"):
+            total = running.summary[name]
+            for key, count in answer[name].items():
+                total[key] = total.get(key, 0) + count
+        running.summary["cpu"] += answer["cpu"]
+        running.rules.update(answer["rules"])
+        running.finished = True
+
+    def _take(self) -> None:
+        """Take in finished batches in the order of their numbers, so that the same campaign finds the same things."""
+        while (running := self.running.get(self.next_to_take)) is not None and running.finished:
+            del self.running[self.next_to_take]
+            if self.next_to_take not in self.done_before:
+                self._record(running)
+            self.next_to_take += 1
+
+    def _record(self, running: Running) -> None:
+        seed = self.seeds[running.batch.seed_index]
+        for report in running.reports:
+            self.triage.report(seed, report)
+        counts = {outcome: count for outcome, count in zip(RANK, running.counts) if count}
+        self.store.add_batch(self.number, running.batch.number, seed.api, {**running.summary, "counts": counts}, running.rules)
+        for outcome, count in counts.items():
+            self._count(outcome, count)
+        self.state.rules.update(running.rules)
+
+    def _count(self, outcome: str, count: int) -> None:
+        self.state.counts[outcome] = self.state.counts.get(outcome, 0) + count
+        self.state.mutants += count
+
+    # Display -----------------------------------------------------------------------------------------------------------
+
+    def _found(self, document: dict[str, Any]) -> None:
+        self.state.findings.append(document)
+        self.watcher.found(document)
+
+    def _tick(self) -> None:
+        self.state.waiting = self.triage.waiting
+        self.state.restarts = self.pool.restarts
+        self.watcher.tick(self.state)

@@ -1,0 +1,40 @@
+"""One campaign's settings, built at the edge and passed down."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gradfuzz.campaign.launch import Launch
+from gradfuzz.oracles.check import Options
+
+DEFAULT_SECONDS = 300.0
+
+
+@dataclass(frozen=True)
+class Config:
+    """What decides which mutants are made, and how long."""
+
+    launch: Launch
+    seed: int = 0
+    seconds: float | None = DEFAULT_SECONDS
+    mutants: int | None = None
+    apis: tuple[str, ...] = ()
+    seed_files: tuple[str, ...] = ()
+    order: int = 2
+    scenarios: tuple[str, ...] = ()
+    workers: int = 1
+    shrink_seconds: float = 8.0
+
+    def options(self) -> Options:
+        return Options(self.order, frozenset(self.scenarios) or None, self.seed)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Config:
+        launch = dict(data["launch"])
+        launch.update(modules=tuple(launch["modules"]), paths=tuple(launch["paths"]))
+        rest = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k != "launch"}
+        return Config(Launch(**launch), **rest)

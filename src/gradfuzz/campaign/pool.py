@@ -1,0 +1,186 @@
+"""A supervised pool of workers. Whatever the library does to a worker costs that one worker and the mutant it was at."""
+
+from __future__ import annotations
+
+import selectors
+import signal
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import psutil
+
+from gradfuzz.campaign.launch import Launch
+from gradfuzz.campaign.zygote import WorkerProcess, Zygote
+
+POLL = 0.2
+CHECK_EVERY = 0.5
+# The address-space limit stops most; this stops what grows by other ways.
+RESIDENT_FACTOR = 1.5
+
+
+@dataclass
+class Event:
+    """Something a worker said or something that befell it."""
+
+    kind: str  # finding, done, died
+    job: dict[str, Any]
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+class Pool:
+    """Jobs in, events out. `job["fresh"]` asks for a worker that has done nothing before."""
+
+    def __init__(self, launch: Launch, size: int) -> None:
+        self.launch, self.size = launch, size
+        self.zygote = Zygote(launch)
+        self.version = self.zygote.version
+        self.waiting: deque[dict[str, Any]] = deque()
+        self.events: deque[Event] = deque()
+        self.workers: list[WorkerProcess] = []
+        self.restarts = 0
+        self.refill: Callable[[], None] = lambda: None  # called when workers would otherwise go idle
+        self._selector = selectors.DefaultSelector()
+        self._next_job = 0
+        self._last_check = 0.0
+        for _ in range(size):
+            self._hire()
+
+    # Jobs ------------------------------------------------------------------------------------------------------------
+
+    def submit(self, do: str, urgent: bool = False, **fields: Any) -> int:
+        """Queue a job; returns its number."""
+        self._next_job += 1
+        job = {"id": self._next_job, "do": do, **fields}
+        (self.waiting.appendleft if urgent else self.waiting.append)(job)
+        return self._next_job
+
+    @property
+    def idle(self) -> bool:
+        return not self.waiting and not self.events and all(w.job is None for w in self.workers)
+
+    @property
+    def hungry(self) -> bool:
+        """Whether more jobs would be taken up soon."""
+        return len(self.waiting) < self.size
+
+    def poll(self, wait: float = POLL) -> list[Event]:
+        """Hand out jobs, wait a little, and return what happened."""
+        if self.hungry:
+            self.refill()
+        self._assign()
+        if not self.events:
+            for key, _ in self._selector.select(wait):
+                self._hear(key.data)
+            self._assign()
+        if time.monotonic() - self._last_check > CHECK_EVERY:
+            self._last_check = time.monotonic()
+            self._check()
+        happened = list(self.events)
+        self.events.clear()
+        return happened
+
+    def run(self, do: str, **fields: Any) -> Event:
+        """One job, to its end; what happens to others meanwhile is kept for the next poll."""
+        number = self.submit(do, urgent=True, **fields)
+        kept: list[Event] = []
+        while True:
+            for event in self.poll():
+                if event.job["id"] == number and event.kind != "finding":
+                    self.events.extendleft(reversed(kept))
+                    return event
+                kept.append(event)
+
+    # Workers ---------------------------------------------------------------------------------------------------------
+
+    def _hire(self) -> WorkerProcess:
+        worker = self.zygote.fork()
+        self.workers.append(worker)
+        self._selector.register(worker.connection, selectors.EVENT_READ, worker)
+        return worker
+
+    def _dismiss(self, worker: WorkerProcess) -> None:
+        self._selector.unregister(worker.connection)
+        self.workers.remove(worker)
+        worker.close()
+
+    def _replace(self, worker: WorkerProcess) -> WorkerProcess:
+        self._dismiss(worker)
+        self.restarts += 1
+        return self._hire()
+
+    def _assign(self) -> None:
+        for worker in list(self.workers):
+            if not self.waiting:
+                return
+            if worker.job is not None:
+                continue
+            job = self.waiting.popleft()
+            if job.get("fresh") and worker.used:
+                worker.kill()
+                self.zygote.death(worker.pid)
+                worker = self._replace(worker)
+            worker.send(job)
+
+    def _hear(self, worker: WorkerProcess) -> None:
+        messages = worker.messages()
+        if messages is None:
+            self._bury(worker, None)
+            return
+        for message in messages:
+            job = worker.job
+            if job is None or message.get("id", message.get("done")) != job["id"]:
+                continue
+            if "finding" in message:
+                self.events.append(Event("finding", job, message["finding"]))
+            else:
+                worker.job = None
+                self.events.append(Event("done", job, message))
+
+    def _check(self) -> None:
+        """Kill what hangs or grows without end."""
+        now = time.monotonic()
+        for worker in list(self.workers):
+            if worker.job is None:
+                continue
+            limit = worker.job.get("limit") or self.launch.timeout
+            if worker.stalled(now) > limit:
+                worker.kill()
+                self._bury(worker, "timeout")
+            elif self.launch.memory and _resident(worker.pid) > self.launch.memory * RESIDENT_FACTOR:
+                worker.kill()
+                self._bury(worker, "memory")
+
+    def _bury(self, worker: WorkerProcess, cause: str | None) -> None:
+        death = self.zygote.death(worker.pid)
+        job, (_, index, counts) = worker.job, worker.progress.read()
+        self._replace(worker)
+        if job is None:
+            return
+        if cause is None:
+            number = death["signal"]
+            cause = signal.Signals(number).name if number else f"exit status {death['status']}"
+        self.events.append(Event("died", job, {"cause": cause, "index": index, "counts": counts}))
+
+    def close(self) -> None:
+        for worker in list(self.workers):
+            worker.kill()
+            self._dismiss(worker)
+        self.zygote.close()
+        self._selector.close()
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _resident(pid: int) -> float:
+    """Megabytes of memory that a process holds."""
+    try:
+        return float(psutil.Process(pid).memory_info().rss) / 2**20
+    except psutil.Error:
+        return 0.0

@@ -1,0 +1,32 @@
+"""What makes two findings one: the rule or API at fault, the kind, the order, the scenario, the symptom."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any
+
+_NOT_WORDS = re.compile(r"[^A-Za-z_]+")
+
+
+def finding_key(api: str, rule: str, verdict: dict[str, Any]) -> str:
+    """The dedupe key, as text that a person can read."""
+    kind = verdict["kind"]
+    subject = rule or api
+    if kind == "internal":
+        subject = "any"  # an assertion is one bug, whoever runs into it
+    scenario = verdict["scenarios"][0] if verdict["scenarios"] else ""
+    return "|".join([subject, kind, str(verdict["order"]), scenario, symptom(verdict)])
+
+
+def symptom(verdict: dict[str, Any]) -> str:
+    """For errors the message without its numbers; nothing for wrong numbers, which differ from mutant to mutant."""
+    if verdict["oracle"] not in ("status", "process"):
+        return ""
+    return _NOT_WORDS.sub(" ", str(verdict["reason"]).split("\n")[0])[:80].strip()
+
+
+def finding_id(api: str, key: str) -> str:
+    """Short, readable, and the same for the same finding."""
+    name = api.rsplit(".", 1)[-1].strip("_") or "op"
+    return f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:6]}"

@@ -1,0 +1,195 @@
+"""Shrinking: the smallest mutant that still shows the bug.
+
+First fewer edits, then a simpler Program: fewer calls, smaller shapes, plainer types, rounder numbers, fewer arguments.
+Every candidate is simpler than what it comes from, so the search ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Callable, Iterator
+
+import numpy as np
+
+from gradfuzz.errors import ProgramError
+from gradfuzz.mutate.edits import Edit, apply_all
+from gradfuzz.program.model import DISCRETE, Call, Expr, Let, Program, Ref, Tensor, Values, children, rebuild, walk
+from gradfuzz.program.values import materialise
+
+Predicate = Callable[[Program], bool]
+LISTED = 24
+
+
+def shrink_edits(seed: Program, edits: list[Edit], shows: Predicate) -> list[Edit]:
+    """The edits without those that the bug does not need."""
+    kept = list(edits)
+    for index in range(len(kept) - 1, -1, -1):
+        fewer = kept[:index] + kept[index + 1 :]
+        if _try(apply_all(seed, fewer), shows):
+            kept = fewer
+    return kept
+
+
+def shrink_program(program: Program, shows: Predicate, more_time: Callable[[], bool]) -> Program:
+    """Take simpler candidates for as long as one still shows the bug and there is time."""
+    while more_time():
+        for candidate in candidates(program):
+            if not more_time():
+                return program
+            if _try(candidate, shows):
+                program = candidate
+                break
+        else:
+            return program
+    return program
+
+
+def _try(program: Program, shows: Predicate) -> bool:
+    try:
+        return shows(program.check())
+    except ProgramError:
+        return False
+
+
+def candidates(program: Program) -> Iterator[Program]:
+    """Simpler Programs, boldest first."""
+    yield from _fewer_statements(program)
+    yield from _smaller_shapes(program)
+    yield from _plainer_inputs(program)
+    yield from _fewer_arguments(program)
+    yield from _rounder_values(program)
+
+
+def _fewer_statements(program: Program) -> Iterator[Program]:
+    calls = [i for i, s in enumerate(program.statements) if not isinstance(s.value, Tensor)]
+    if len(calls) > 1 and program.statements[calls[-2]].names:
+        yield _without_unused(Program(program.statements[: calls[-1]]))
+    for i in calls[:-1]:
+        value = program.statements[i].value
+        refs = [c for c in children(value) if isinstance(c, Ref)] if isinstance(value, Call) else []
+        if refs and len(program.statements[i].names) == 1:
+            name = program.statements[i].names[0]
+            shorter = program.statements[:i] + tuple(_renamed(s, name, refs[0]) for s in program.statements[i + 1 :])
+            yield _without_unused(Program(shorter))
+
+
+def _renamed(statement: Let, old: str, new: Ref) -> Let:
+    def change(node: Expr) -> Expr:
+        return new if isinstance(node, Ref) and node.name == old else rebuild(node, change)
+
+    return statement if isinstance(statement.value, Tensor) else Let(statement.names, change(statement.value))
+
+
+def _without_unused(program: Program) -> Program:
+    used = {node.name for node in program.expressions() if isinstance(node, Ref)}
+    return Program(tuple(s for s in program.statements if not isinstance(s.value, Tensor) or s.names[0] in used))
+
+
+def _smaller_shapes(program: Program) -> Iterator[Program]:
+    sizes = sorted({n for r in program.inputs.values() for n in r.shape if n > 1}, reverse=True)
+    for old in sizes:
+        for new in sorted({1, 2, 3, old // 2, old - 1} - {0, old}):
+            if new < old:
+                shaped = {
+                    name: replace(r, shape=tuple(new if n == old else n for n in r.shape))
+                    for name, r in program.inputs.items()
+                    if old in r.shape
+                }
+                yield program.with_inputs({n: _cut(program.inputs[n], r.shape) for n, r in shaped.items()})
+    for name, recipe in program.inputs.items():
+        for axis, size in enumerate(recipe.shape):
+            if size > 1:
+                smaller = (*recipe.shape[:axis], size // 2, *recipe.shape[axis + 1 :])
+                yield program.with_inputs({name: _cut(recipe, smaller)})
+    if program.inputs and all(r.shape for r in program.inputs.values()):
+        yield program.with_inputs({n: _cut(r, r.shape[1:]) for n, r in program.inputs.items()})
+    for name, recipe in program.inputs.items():
+        if recipe.shape:
+            yield program.with_inputs({name: _cut(recipe, recipe.shape[1:])})
+
+
+def _cut(recipe: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The recipe in a smaller shape; listed numbers keep their places."""
+    if recipe.values.kind == "listed" and recipe.elements:
+        array = materialise(recipe)
+        while array.ndim > len(shape):
+            array = array[0]
+        if array.ndim == len(shape):
+            array = array[tuple(slice(0, n) for n in shape)]
+            if array.shape == shape:
+                return replace(recipe, shape=shape, values=Values("listed", (tuple(array.ravel().tolist()),)))
+    return replace(recipe, shape=shape)
+
+
+def _plainer_inputs(program: Program) -> Iterator[Program]:
+    for name, recipe in program.inputs.items():
+        if recipe.layout != "contiguous":
+            yield program.with_inputs({name: replace(recipe, layout="contiguous")})
+        if recipe.structure is not None:
+            continue
+        plain = {"float32": "float64", "float16": "float64", "bfloat16": "float64", "complex64": "complex128"}
+        if recipe.dtype in plain:
+            yield program.with_inputs({name: replace(recipe, dtype=plain[recipe.dtype])})
+    low = {n: replace(r, dtype="float64") for n, r in program.inputs.items() if r.dtype in ("float32", "float16", "bfloat16")}
+    if len(low) > 1:
+        yield program.with_inputs(low)
+    if sum(r.differentiable for r in program.inputs.values()) > 1:
+        for name, recipe in program.inputs.items():
+            if recipe.differentiable:
+                yield program.with_inputs({name: replace(recipe, grad=False)})
+
+
+def _fewer_arguments(program: Program) -> Iterator[Program]:
+    for position, statement in enumerate(program.statements):
+        call = statement.value
+        if not isinstance(call, Call):
+            continue
+        for key, _ in call.kwargs:
+            fewer = Call(call.func, call.args, tuple((k, v) for k, v in call.kwargs if k != key))
+            yield _without_unused(_with(program, position, fewer))
+        if len(call.args) > 1 and not any(isinstance(n, Ref) for n in walk(call.args[-1])):
+            yield _with(program, position, Call(call.func, call.args[:-1], call.kwargs))
+
+
+def _with(program: Program, position: int, value: Expr) -> Program:
+    statements = list(program.statements)
+    statements[position] = Let(statements[position].names, value)
+    return Program(tuple(statements))
+
+
+def _rounder_values(program: Program) -> Iterator[Program]:
+    for name, recipe in program.inputs.items():
+        if recipe.dtype in DISCRETE:
+            continue
+        values = recipe.values
+        for plain in (Values("full", (0.0,)), Values("full", (1.0,)), Values("arange", (1.0, 1.0))):
+            if _simplicity(plain) < _simplicity(values):
+                yield program.with_inputs({name: replace(recipe, values=plain)})
+        if values.args and isinstance(values.args[0], Values):
+            yield program.with_inputs({name: replace(recipe, values=values.args[0])})
+        if 0 < recipe.elements <= LISTED and not recipe.dtype.startswith("complex"):
+            numbers = materialise(replace(recipe, structure=None)).ravel()
+            for digits in (0, 1, 2, 3):
+                listed = tuple(_rounded(float(x), digits) for x in numbers)
+                rounder = Values("listed", (listed,))
+                if all(np.isfinite(listed)) and _simplicity(rounder) < _simplicity(values):
+                    yield program.with_inputs({name: replace(recipe, values=rounder)})
+
+
+def _rounded(number: float, digits: int) -> float:
+    """So many significant digits after the first."""
+    return float(f"{number:.{digits}e}")
+
+
+def _simplicity(values: Values) -> tuple[int, float]:
+    """Smaller is simpler; strictly so for every step that shrinking takes."""
+    if values.kind == "full":
+        return (0, {0.0: 0.0, 1.0: 1.0}.get(values.args[0], 2.0))
+    if values.kind == "arange":
+        return (1, 0.0)
+    if values.kind == "listed":
+        return (2, float(sum(len(repr(x)) for x in values.args[0])))
+    depth = 0
+    while values.args and isinstance(values.args[0], Values):
+        values, depth = values.args[0], depth + 1
+    return (3, float(depth))

@@ -1,0 +1,75 @@
+"""The library's own samples as seeds, read once per version and kept on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gradfuzz import __version__
+from gradfuzz.campaign.pool import Pool
+from gradfuzz.errors import WorkerError
+from gradfuzz.program import from_json, language_for, parse, to_json
+
+READ_LIMIT = 600.0
+
+
+@dataclass(frozen=True)
+class Seed:
+    """A Program that is known to run, in its JSON form: it travels to workers as it is."""
+
+    api: str
+    source: str
+    program: dict[str, Any]
+
+
+def cache_folder() -> Path:
+    """$XDG_CACHE_HOME/gradfuzz, as elsewhere."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gradfuzz"
+
+
+def library_seeds(pool: Pool, say: Callable[[str], None]) -> list[Seed]:
+    """The target's own samples."""
+    launch = pool.launch
+    folder = cache_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"seeds-{launch.target}-{pool.version}-{_fingerprint(launch.target)}.jsonl"
+    if not path.exists():
+        say(f"reading the samples of {launch.target} {pool.version} (once per version)")
+        event = pool.run("seeds", path=str(path), limit=READ_LIMIT, fresh=True)
+        if event.kind != "done" or "failed" in event.data:
+            reason = event.data.get("failed") or event.data.get("cause")
+            raise WorkerError(f"the samples of {launch.target} could not be read: {reason}")
+    return read_jsonl(path)
+
+
+def read_jsonl(path: Path) -> list[Seed]:
+    rows = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line)
+    return [Seed(row["api"], row["source"], row["program"]) for row in rows]
+
+
+def file_seeds(path: Path, target: str, modules: tuple[str, ...]) -> list[Seed]:
+    """Seeds from a file: Programs as text, separated by blank lines, or one JSON object a line."""
+    if path.suffix == ".jsonl":
+        seeds = read_jsonl(path)
+        for seed in seeds:
+            from_json(seed.program)
+        return seeds
+    language = language_for(target, modules)
+    text = path.read_text(encoding="utf-8")
+    programs = [parse(part, language) for part in text.split("\n\n") if part.strip()]
+    return [Seed(p.api, f"file:{path.name}", to_json(p)) for p in programs]
+
+
+def _fingerprint(target: str) -> str:
+    """Changes with the code that reads samples, so that a stale cache is not used."""
+    here = Path(__file__).parent.parent
+    digest = hashlib.sha256(__version__.encode())
+    for file in sorted([*(here / "targets" / target).glob("*.py"), *(here / "program").glob("*")]):
+        if file.is_file():
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]

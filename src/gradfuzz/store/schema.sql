@@ -1,0 +1,40 @@
+-- One writer. Per mutant nothing is written; per batch one row; per distinct finding one row.
+create table campaigns (
+    id integer primary key,
+    created text not null,
+    target text not null,
+    version text not null,
+    config text not null,          -- JSON: everything that decides which mutants are made
+    status text not null           -- running, finished, stopped
+);
+create table batches (
+    campaign integer not null references campaigns(id),
+    number integer not null,
+    api text not null,
+    counts text not null,          -- JSON: outcome -> mutants
+    reasons text not null,         -- JSON: why verdicts were inconclusive
+    refusals text not null,        -- JSON: what the library refused
+    cpu real not null,
+    primary key (campaign, number)
+);
+create table rules (
+    campaign integer not null references campaigns(id),
+    rule text not null,
+    primary key (campaign, rule)
+);
+create table findings (
+    campaign integer not null references campaigns(id),
+    key text not null,
+    id text not null,
+    confirmed integer not null,
+    times integer not null,        -- how often it was met
+    document text not null,        -- JSON: the finding itself
+    primary key (campaign, key)
+);
+create index findings_by_id on findings(id);
+create table suspicions (          -- seen by a worker, not yet finished: nothing is lost if the campaign dies now
+    campaign integer not null references campaigns(id),
+    key text not null,
+    report text not null,
+    primary key (campaign, key)
+);

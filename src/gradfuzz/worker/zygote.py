@@ -1,0 +1,123 @@
+"""The zygote: imports the library once and forks a worker for each request.
+
+Control messages come on standard input and go out on standard output, one JSON object a line. Each worker talks to its supervisor
+over a socket of its own. Where the library cannot be forked after import, the zygote becomes the one worker itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import gc
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+from typing import Any, BinaryIO
+
+from gradfuzz.errors import GradfuzzError
+from gradfuzz.worker.progress import Progress
+from gradfuzz.worker.wire import receive, send
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="gradfuzz.worker")
+    parser.add_argument("--target", required=True)
+    parser.add_argument("--module", action="append", default=[])
+    parser.add_argument("--path", action="append", default=[])
+    parser.add_argument("--log", default=os.devnull)
+    options = parser.parse_args(arguments)
+    control = os.fdopen(os.dup(1), "wb", buffering=0)
+    requests = os.fdopen(os.dup(0), "rb")
+    _redirect(options.log)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _die_with_parent()
+    sys.path[:0] = options.path
+    try:
+        from gradfuzz.targets.registry import load_target
+
+        target = load_target(options.target, tuple(options.module))
+    except GradfuzzError as error:
+        send(control, {"failed": str(error)})
+        return 2
+    # What the library brought stays for good: collections in workers need not look at it, nor copy its pages.
+    gc.collect()
+    gc.freeze()
+    send(control, {"ready": target.version, "fork_safe": target.fork_safe, "pid": os.getpid()})
+    return _control(target, requests, control)
+
+
+def _redirect(log: str) -> None:
+    """The library's own chatter goes to a file: the control stream must stay clean."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+
+
+def _die_with_parent() -> None:
+    try:
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG, where there is one
+    except (OSError, AttributeError):
+        pass
+
+
+def _control(target: Any, requests: BinaryIO, control: BinaryIO) -> int:
+    wake_read, wake_write = os.pipe()
+    os.set_blocking(wake_write, False)
+    signal.set_wakeup_fd(wake_write)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    while True:
+        ready, _, _ = select.select([requests, wake_read], [], [])
+        if wake_read in ready:
+            os.read(wake_read, 4096)
+            _reap(control)
+        if requests in ready:
+            request = receive(requests)
+            if request is None:
+                return 0
+            child = os.fork()
+            if child == 0:
+                signal.set_wakeup_fd(-1)
+                _become_worker(target, request)
+                os._exit(0)
+            send(control, {"forked": child, "worker": request["worker"]})
+
+
+def _reap(control: BinaryIO) -> None:
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            return
+        killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        send(control, {"exited": pid, "signal": killed, "status": os.WEXITSTATUS(status) if not killed else 0})
+
+
+def _become_worker(target: Any, request: dict[str, Any]) -> None:
+    from gradfuzz.worker.serve import Worker
+
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    _die_with_parent()
+    _limit_memory(request["memory"])
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.connect(request["socket"])
+    Worker(target, connection.makefile("rwb"), Progress(request["progress"])).serve()
+
+
+def _limit_memory(megabytes: int) -> None:
+    """The address space may grow by so much from here: an endless allocation then fails inside the library, as an exception."""
+    if not megabytes:
+        return
+    try:
+        with open("/proc/self/statm") as file:
+            used = int(file.read().split()[0]) * resource.getpagesize()
+    except OSError:
+        return
+    limit = used + megabytes * 2**20
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
