@@ -19,5 +19,3 @@ def operator_seeds(target) -> list[SeedProgram]:
     seeds = [s for s in target.seeds() if s.source.startswith("op_db")]
     cache.write_text(json.dumps([{"program": to_json(s.program), "source": s.source, "api": s.api} for s in seeds]))
     return seeds
-
-

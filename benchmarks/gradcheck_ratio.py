@@ -62,9 +62,7 @@ def compare(target, program) -> tuple[float, float] | None:
     torch._C._set_grad_enabled(True)
     try:
         theirs = timed(
-            lambda: torch.autograd.gradcheck(
-                function, leaves, check_forward_ad=forward, raise_exception=False, nondet_tol=1e-12
-            )
+            lambda: torch.autograd.gradcheck(function, leaves, check_forward_ad=forward, raise_exception=False, nondet_tol=1e-12)
         )
     except Exception:
         return None

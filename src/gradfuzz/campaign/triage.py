@@ -27,9 +27,7 @@ CRASH_PROBES = 60
 class Triage:
     """Every suspicion passes through here once."""
 
-    def __init__(
-        self, config: Config, store: Store, campaign: int, pool: Pool, found: Callable[[dict[str, Any]], None]
-    ) -> None:
+    def __init__(self, config: Config, store: Store, campaign: int, pool: Pool, found: Callable[[dict[str, Any]], None]) -> None:
         self.config, self.store, self.campaign, self.pool, self.found = config, store, campaign, pool, found
         self.known = store.known_keys(campaign)
         self.aliases: dict[str, str] = {}  # a key whose finding turned out to be another's
@@ -87,9 +85,7 @@ class Triage:
         answer = event.data
         if event.kind == "died" or "failed" in answer or not answer.get("confirmed"):
             answer = {"confirmed": False, "program": _mutant(suspicion), "edits": suspicion["edits"], "verdict": suspicion["verdict"]}
-        document = make_document(
-            self.config.launch.target, self.pool.version, suspicion["api"], answer, self.config.launch.modules
-        )
+        document = make_document(self.config.launch.target, self.pool.version, suspicion["api"], answer, self.config.launch.modules)
         final = finding_key(suspicion["api"], answer.get("rule", ""), answer["verdict"])
         if final != key and (final in self.known or final in self.pending):
             self._merge(key, final)
@@ -140,7 +136,12 @@ class Triage:
         if key in self.known or key in self.pending:
             self._meet(key, {})
             return
-        answer: dict[str, Any] = {"confirmed": scenario is not None, "program": made.data["program"], "edits": made.data["edits"], "verdict": verdict}
+        answer: dict[str, Any] = {
+            "confirmed": scenario is not None,
+            "program": made.data["program"],
+            "edits": made.data["edits"],
+            "verdict": verdict,
+        }
         if scenario is not None and kind == "crash":
             answer["program"] = self._shrink_crash(seed, made.data["edits"], options, scenario, cause)
         answer["limit"] = self.config.launch.timeout

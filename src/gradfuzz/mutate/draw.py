@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from typing import Any, Callable, Iterator
+from collections.abc import Iterator
+from typing import Any, Callable
 
 from gradfuzz.mutate.edits import Edit, apply
 from gradfuzz.program.codec import values_to_json
@@ -254,12 +255,7 @@ def _draw_argument(program: Program, rng: random.Random) -> Edit | None:
 
 
 def _draw_dropped(program: Program, rng: random.Random) -> Edit | None:
-    places = [
-        (position, key)
-        for position, s in enumerate(program.statements)
-        if isinstance(s.value, Call)
-        for key, _ in s.value.kwargs
-    ]
+    places = [(position, key) for position, s in enumerate(program.statements) if isinstance(s.value, Call) for key, _ in s.value.kwargs]
     if not places:
         return None
     position, key = rng.choice(places)

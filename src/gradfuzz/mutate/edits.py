@@ -12,8 +12,6 @@ from typing import Any, Callable
 from gradfuzz.program.codec import values_from_json
 from gradfuzz.program.model import COMPLEXES, DISCRETE, FLOATS, Call, Expr, Let, Program, Tensor, rebuild
 
-Path = tuple
-
 
 @dataclass(frozen=True)
 class Edit:

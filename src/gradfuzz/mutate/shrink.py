@@ -6,8 +6,9 @@ Every candidate is simpler than what it comes from, so the search ends.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Callable, Iterator
+from typing import Callable
 
 import numpy as np
 

@@ -58,9 +58,7 @@ def check_precision(trial: Trial, ways: dict[Modes, Outcome]) -> list[Verdict]:
     return verdicts or [Verdict(AGREE, "precision", PRECISION, 1)]
 
 
-def _judge(
-    trial: Trial, twin: Trial, modes: Modes, number: float, wanted: float, bar: float, lowest: str
-) -> Verdict:
+def _judge(trial: Trial, twin: Trial, modes: Modes, number: float, wanted: float, bar: float, lowest: str) -> Verdict:
     names = [scenario_name(modes)]
     if not _comfortable(twin, LARGEST[lowest]):
         return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, names, f"overflow or underflow of {lowest}")

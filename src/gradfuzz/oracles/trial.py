@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -117,8 +118,7 @@ class Trial:
             return [np.asarray(outcome.result[0])]
         weights = (self.v if v is None else v).arrays
         return [
-            (w.conj() * r).real if r.dtype.kind == "c" or w.dtype.kind == "c" else w * _double(r)
-            for w, r in zip(weights, outcome.result)
+            (w.conj() * r).real if r.dtype.kind == "c" or w.dtype.kind == "c" else w * _double(r) for w, r in zip(weights, outcome.result)
         ]
 
     def components(self, outcome: Outcome | Refusal) -> Array:

@@ -79,11 +79,7 @@ def language_for(target: str, modules: tuple[str, ...] = ()) -> Language:
         own["aliases"],
         tuple(own["namespaces"]),
         {name: reason for reason, names in {**common["refused_names"], **own["refused_names"]}.items() for name in names},
-        {
-            name: reason
-            for reason, names in {**common["refused_methods"], **own["refused_methods"]}.items()
-            for name in names
-        },
+        {name: reason for reason, names in {**common["refused_methods"], **own["refused_methods"]}.items() for name in names},
         tuple(own["attributes"]),
     ).with_modules(modules)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Callable, Iterator, Union
+from typing import Any, Callable
 
 from gradfuzz.errors import ProgramError
 
@@ -116,7 +117,8 @@ class Call:
     kwargs: tuple[tuple[str, Expr], ...] = ()
 
 
-Expr = Union[None, bool, int, float, complex, str, type(Ellipsis), tuple, list, Ref, Name, Item, Attr, Slice, Call]
+# None, bool, int, float, complex, str, ..., tuples and lists of these, Ref, Name, Item, Attr, Slice, Call
+Expr = Any
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ class Let:
     """`names = value`; no names: the value is computed for its effect; several: it is unpacked."""
 
     names: tuple[str, ...]
-    value: Union[Tensor, Expr]
+    value: Any  # a Tensor or an expression
 
 
 @dataclass(frozen=True)

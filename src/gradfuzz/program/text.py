@@ -40,10 +40,7 @@ def shape_text(shape: tuple[int, ...]) -> str:
 
 
 def values_text(values: Values) -> str:
-    parts = [
-        values_text(a) if isinstance(a, Values) else expr_text(list(a) if isinstance(a, tuple) else a)
-        for a in values.args
-    ]
+    parts = [values_text(a) if isinstance(a, Values) else expr_text(list(a) if isinstance(a, tuple) else a) for a in values.args]
     if values.seed is not None:
         parts.append(f"seed={values.seed}")
     return f"{values.kind}({', '.join(parts)})"

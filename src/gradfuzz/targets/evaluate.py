@@ -10,7 +10,7 @@ from gradfuzz.errors import ProgramError
 from gradfuzz.program.language import Language
 from gradfuzz.program.model import Attr, Call, Expr, Item, Let, Name, Ref, Slice
 
-Env = dict
+Env = dict[str, Any]
 Thunk = Callable[[Env], Any]
 
 OPERATORS: dict[str, Callable[..., Any]] = {

@@ -6,8 +6,9 @@ A Point computes one thing in many ways: F's derivative along given directions, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Iterable, Protocol, Sequence
+from typing import Any, Protocol
 
 from gradfuzz.program.language import Language
 from gradfuzz.program.model import Program
@@ -15,7 +16,7 @@ from gradfuzz.program.model import Program
 Array = Any
 
 # A scenario's derivative modes, innermost first: () is the direct run, ("r",) reverse, ("r", "f") forward-over-reverse.
-Modes = tuple
+Modes = tuple[str, ...]
 
 _MODE_NAMES = {"r": "reverse", "f": "forward"}
 

@@ -82,9 +82,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     }
 
 
-def report(
-    job: dict[str, Any], index: int, edits: list[Edit], program: Program, options: Options, seen: Examination
-) -> dict[str, Any]:
+def report(job: dict[str, Any], index: int, edits: list[Edit], program: Program, options: Options, seen: Examination) -> dict[str, Any]:
     """What a campaign needs to know of a mutant with findings."""
     return {
         "batch": job["id"],

@@ -12,7 +12,6 @@ import time
 import traceback
 from typing import Any, BinaryIO
 
-
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.program.codec import from_json, to_json
@@ -22,7 +21,7 @@ from gradfuzz.worker.finish import finish
 from gradfuzz.worker.progress import Progress
 from gradfuzz.worker.wire import receive, send
 
-Job = dict
+Job = dict[str, Any]
 COLLECT_EVERY = 16  # jobs
 
 
@@ -121,5 +120,3 @@ def _numbers(trial: Trial, options: Options) -> dict[str, Any]:
             outcome = trial.outcome(modes)
             found[scenario_name(modes)] = trial.number(outcome) if isinstance(outcome, Outcome) else outcome.message[:200]
     return found
-
-

@@ -7,7 +7,8 @@ Two engines can do it: the tape with dual numbers (which nests one forward level
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from collections.abc import Sequence
+from typing import Any, Callable
 
 import torch
 import torch.autograd.forward_ad as fwd
@@ -96,9 +97,7 @@ def _directional(current: Tensors, weights: Tensors, leaves: Tensors, u: Tensors
     live = [(t, w) for t, w in zip(current, weights) if t.requires_grad]
     if not live:
         return torch.zeros((), dtype=torch.float64)
-    grads = torch.autograd.grad(
-        [t for t, _ in live], leaves, [w.to(t.dtype) for t, w in live], allow_unused=True, create_graph=True
-    )
+    grads = torch.autograd.grad([t for t, _ in live], leaves, [w.to(t.dtype) for t, w in live], allow_unused=True, create_graph=True)
     connected = [(g, d) for g, d in zip(grads, u) if g is not None]
     return inner([g for g, _ in connected], [d for _, d in connected])
 

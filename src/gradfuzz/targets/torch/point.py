@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -182,9 +183,7 @@ class TorchPoint:
         if modes == ("f",):
             return self._forward(xs, us[0])
         assert v is not None
-        outputs, result, contracted = nesting.derivative(
-            self.function, xs, modes, [self.native(u) for u in us], self.native_like(v)
-        )
+        outputs, result, contracted = nesting.derivative(self.function, xs, modes, [self.native(u) for u in us], self.native_like(v))
         return Outcome([to_numpy(o) for o in outputs], [to_numpy(r) for r in result], contracted)
 
     def _reverse(self, xs: Sequence[torch.Tensor], u: Vec, v: Vec | None) -> Outcome:
@@ -200,9 +199,7 @@ class TorchPoint:
         self._nodes = [o.grad_fn for o, _ in live]
         if not live:
             raise NoGradient("no output depends on a differentiable input")
-        grads = _run_backward(
-            tuple([o for o, _ in live]), tuple([c for _, c in live]), False, False, tuple(leaves), True, False
-        )
+        grads = _run_backward(tuple([o for o, _ in live]), tuple([c for _, c in live]), False, False, tuple(leaves), True, False)
         total = 0.0
         for grad, direction in zip(grads, u.arrays):
             if grad is not None:
@@ -314,5 +311,3 @@ def _constructs_module(value: Any, compiler: Compiler) -> bool:
     if not isinstance(value, Call) or "." not in value.func or value.func[0] == ".":
         return False
     return is_module_class(compiler.resolve(value.func))
-
-

@@ -39,7 +39,9 @@ def _values(array: Any, seed: int, exact: bool) -> Values:
     if not np.isfinite(array).all() or (exact and array.size <= MAX_LISTED) or _is_special(array):
         return _listed(array)
     if array.dtype.kind == "c":
-        return Values("uniform", (_inward(min(array.real.min(), array.imag.min()), 1), _inward(max(array.real.max(), array.imag.max()), -1)), seed)
+        return Values(
+            "uniform", (_inward(min(array.real.min(), array.imag.min()), 1), _inward(max(array.real.max(), array.imag.max()), -1)), seed
+        )
     return Values("uniform", (_inward(float(array.min()), 1), _inward(float(array.max()), -1)), seed)
 
 
@@ -67,7 +69,7 @@ def _short(number: float) -> float:
 
 def _integers(array: Any, seed: int) -> Values:
     flat = array.ravel()
-    if flat.size <= SHORT_INTEGERS or array.dtype.kind == "b" and flat.size <= MAX_LISTED:
+    if flat.size <= SHORT_INTEGERS or (array.dtype.kind == "b" and flat.size <= MAX_LISTED):
         return Values("listed", (tuple(int(x) for x in flat),))
     return Values("integers", (int(flat.min()), int(flat.max()) + 1), seed)
 

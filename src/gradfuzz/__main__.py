@@ -1,0 +1,5 @@
+"""`python -m gradfuzz`"""
+
+from gradfuzz.cli.app import app
+
+app()

@@ -1,0 +1,41 @@
+"""The command line: one module per command, registered here."""
+
+from __future__ import annotations
+
+import typer
+
+from gradfuzz import __version__
+from gradfuzz.cli import check, findings, report, run, targets
+from gradfuzz.cli.console import guarded
+
+app = typer.Typer(
+    name="gradfuzz",
+    help="Find wrong gradients in deep-learning libraries and in your own differentiable code.\n\n"
+    "Start with `gradfuzz run torch --time 1m`, then `gradfuzz findings`, `gradfuzz show ID`, `gradfuzz repro ID`.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+app.command()(guarded(run.run))
+app.command("findings")(guarded(findings.findings))
+app.command()(guarded(findings.show))
+app.command()(guarded(findings.repro))
+app.command("issue")(guarded(findings.issue))
+app.command()(guarded(check.check))
+app.command()(guarded(targets.targets))
+app.command("report")(guarded(report.report))
+
+
+def _version(value: bool) -> None:
+    if value:
+        print(f"gradfuzz {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def main(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version and leave."),
+) -> None:
+    """Find wrong gradients."""

@@ -1,0 +1,86 @@
+"""`gradfuzz check`: one Program in every scenario."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from gradfuzz.campaign.launch import Launch
+from gradfuzz.campaign.pool import Pool
+from gradfuzz.cli.console import FOUND, NOTHING_NEW, out, seconds
+from gradfuzz.cli.run import MAX_ORDER
+from gradfuzz.errors import GradfuzzError, ProgramError
+from gradfuzz.oracles.check import Options
+from gradfuzz.program import Program, known_targets, language_for, parse, to_json
+
+STYLES = {"agree": "green", "disagree": "bold red", "inconclusive": "yellow", "unsupported": "dim", "invalid": "yellow"}
+
+
+def check(
+    file: Annotated[Path, typer.Argument(help="A Program as text; see the README for the language.")],
+    target: Annotated[str, typer.Option(help="The library the Program is written for.")] = "torch",
+    python: Annotated[Optional[str], typer.Option(help="The interpreter that has the library.")] = None,
+    order: Annotated[int, typer.Option(min=1, max=MAX_ORDER, help="The highest order of derivative.")] = 2,
+    module: Annotated[Optional[list[str]], typer.Option(help="Also allow calls into this Python module: your own ops.")] = None,
+    seed: Annotated[int, typer.Option(help="Chooses the random directions.")] = 0,
+    timeout: Annotated[str, typer.Option(help="How long it may take.")] = "60s",
+) -> None:
+    """Run one Program through every scenario and print the table.
+
+    Exit status: 0 if all agree or nothing can be said, 1 if something is wrong, 2 for wrong use.
+    """
+    modules = tuple(module or ())
+    program = _read(file, target, modules)
+    launch = Launch(target, python or sys.executable, modules, (str(Path.cwd()),) if modules else (), seconds(timeout))
+    with Pool(launch, 1) as pool:
+        event = pool.run("examine", program=to_json(program), options=Options(order, None, seed).to_json())
+        version = pool.version
+    out.print(f"{target} {version}, {program.api}", markup=False)
+    if event.kind == "died":
+        out.print(f"[bold red]the process died: {event.data['cause']}[/]")
+        raise typer.Exit(FOUND)
+    if "failed" in event.data:
+        raise GradfuzzError(event.data["failed"])
+    _print(event.data)
+    raise typer.Exit(FOUND if event.data["outcome"] == "disagree" else NOTHING_NEW)
+
+
+def _read(file: Path, target: str, modules: tuple[str, ...]) -> Program:
+    if target not in known_targets():
+        raise GradfuzzError(f"unknown target {target!r}; known targets: {', '.join(known_targets())}")
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise GradfuzzError(f"{file} cannot be read: {error}") from None
+    try:
+        return parse(text, language_for(target, modules))
+    except ProgramError as error:
+        raise GradfuzzError(f"{file}: {error}") from None
+
+
+def _print(data: dict[str, Any]) -> None:
+    numbers = Table(box=None, pad_edge=False, header_style="bold")
+    numbers.add_column("scenario")
+    numbers.add_column("⟨v, J u⟩")
+    for name, number in data["numbers"].items():
+        numbers.add_row(name, escape(repr(number) if not isinstance(number, str) else number))
+    if data["numbers"]:
+        out.print(numbers)
+        out.print()
+    verdicts = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("order", "oracle", "verdict", "scenarios", "why"):
+        verdicts.add_column(column, overflow="fold")
+    for v in data["verdicts"]:
+        why = v["reason"]
+        if v["outcome"] == "disagree" and isinstance(v["expected"], float):
+            why += f": expected {v['expected']!r}, got {v['actual']!r}, error bar {v['error_bar'] or 0:.1e}"
+        style = STYLES.get(v["outcome"], "")
+        verdicts.add_row(str(v["order"] or ""), v["oracle"], f"[{style}]{v['outcome']}[/]", ", ".join(v["scenarios"]), escape(why))
+    out.print(verdicts)
+    if data["rules"]:
+        out.print("derivative rules: " + ", ".join(data["rules"]), markup=False)

@@ -1,0 +1,22 @@
+"""`gradfuzz report`: a campaign as a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gradfuzz.cli.console import out
+from gradfuzz.cli.run import DEFAULT_STORE, StoreOption
+from gradfuzz.report.html import write_report
+from gradfuzz.store import Store
+
+
+def report(
+    store: StoreOption = DEFAULT_STORE,
+    folder: Annotated[Path, typer.Option("--out", help="The folder to write into; it is made if need be.")] = Path("gradfuzz-report"),
+) -> None:
+    """Write the store's campaigns and findings as a self-contained HTML page, with each finding's script beside it."""
+    page = write_report(Store(store, create=False), folder)
+    out.print(f"wrote {page}", markup=False)

@@ -1,0 +1,109 @@
+"""`gradfuzz run`: a campaign."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from gradfuzz.campaign.config import DEFAULT_SECONDS, Config
+from gradfuzz.campaign.launch import Launch
+from gradfuzz.campaign.start import run_campaign
+from gradfuzz.cli.console import FOUND, NOTHING_NEW, out, seconds
+from gradfuzz.cli.display import LiveDisplay, PlainDisplay, label_of, status_line
+from gradfuzz.errors import GradfuzzError, TargetError
+from gradfuzz.program import known_targets
+from gradfuzz.targets.protocol import nestings, scenario_name
+
+MAX_ORDER = 4
+DEFAULT_STORE = Path("gradfuzz.db")
+
+StoreOption = Annotated[Path, typer.Option("--store", help="The file that campaigns and findings are kept in.")]
+
+
+def run(
+    target: Annotated[str, typer.Argument(help="The library to fuzz: " + ", ".join(known_targets()) + ".")],
+    python: Annotated[
+        Optional[str],
+        typer.Option(
+            help="The interpreter that has the library; this one by default. Old releases in their own virtual environment go here."
+        ),
+    ] = None,
+    time: Annotated[Optional[str], typer.Option(help="How long: 90s, 5m, 1h30m. Five minutes by default.")] = None,
+    mutants: Annotated[
+        Optional[int], typer.Option(min=1, help="Stop after so many mutants. With the same --seed the same findings come out.")
+    ] = None,
+    api: Annotated[Optional[list[str]], typer.Option(help="Only APIs that fit this glob, as in 'torch.fft.*'. May be given again.")] = None,
+    apis: Annotated[Optional[Path], typer.Option(help="A file of API names or signatures, one a line.")] = None,
+    seeds: Annotated[
+        Optional[list[Path]], typer.Option(help="Start from these Programs (text or .jsonl) instead of the library's own samples.")
+    ] = None,
+    module: Annotated[
+        Optional[list[str]], typer.Option(help="Also allow Programs to call this Python module: your own ops. It is imported and trusted.")
+    ] = None,
+    order: Annotated[int, typer.Option(min=1, max=MAX_ORDER, help="The highest order of derivative to check.")] = 2,
+    scenario: Annotated[
+        Optional[list[str]], typer.Option(help="Only this scenario, as in reverse or forward-over-reverse. May be given again.")
+    ] = None,
+    workers: Annotated[Optional[int], typer.Option(min=1, max=256, help="Worker processes; one per core by default.")] = None,
+    seed: Annotated[int, typer.Option(help="Where chance starts.")] = 0,
+    store: StoreOption = DEFAULT_STORE,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the store's last campaign; finished batches are not done again.")
+    ] = False,
+    timeout: Annotated[str, typer.Option(help="How long one mutant may take.")] = "10s",
+    memory: Annotated[int, typer.Option(min=64, help="By how many megabytes a worker may grow.")] = 4096,
+) -> None:
+    """Fuzz a library for wrong gradients.
+
+    Mutants of the library's own samples are run directly, in reverse mode, in forward mode and by numerical differentiation, and
+    the same for derivatives of derivatives. Where they disagree beyond their error bars, the mutant is confirmed in a fresh process, shrunk,
+    and kept as a finding with a script that proves it.
+
+    Exit status: 0 nothing new, 1 findings, 2 wrong use or broken set-up.
+    """
+    if target not in known_targets():
+        raise TargetError(f"unknown target {target!r}; known targets: {', '.join(known_targets())}")
+    limit = seconds(time) if time else (None if mutants else DEFAULT_SECONDS)
+    launch = Launch(
+        target, python or sys.executable, tuple(module or ()), (os.getcwd(),) if module else (), seconds(timeout), memory,
+    )  # fmt: skip
+    config = Config(
+        launch, seed, limit, mutants, tuple(api or ()) + _api_file(apis), tuple(map(str, seeds or ())), order,
+        _scenarios(scenario or [], order), workers or os.cpu_count() or 1,
+    )  # fmt: skip
+    display = LiveDisplay() if out.is_terminal else PlainDisplay()
+    with display:
+        number, state = run_campaign(config, store, resume, display, lambda text: out.print(text, markup=False))
+    out.print(status_line(state), markup=False)
+    new = [d for d in state.findings if label_of(d) == "new"]
+    out.print(f"{len(state.findings)} findings, {len(new)} of them not on the list of known ones", markup=False)
+    where = f" --store {store}" if store != DEFAULT_STORE else ""
+    if state.findings:
+        out.print(f"look at them with: gradfuzz findings{where}; as a page: gradfuzz report{where}", markup=False)
+    raise typer.Exit(FOUND if new else NOTHING_NEW)
+
+
+def _api_file(path: Path | None) -> tuple[str, ...]:
+    """Names from a list of names or signatures; those without seeds are no error in a list."""
+    if path is None:
+        return ()
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise GradfuzzError(f"--apis {path}: {error.strerror}") from None
+    names = [line.split("(")[0].strip() for line in lines if line.strip() and not line.startswith("#")]
+    if not names:
+        raise GradfuzzError(f"--apis {path}: the file names no API; write one a line, as in torch.nn.functional.kl_div")
+    return tuple("?" + name for name in names)
+
+
+def _scenarios(names: list[str], order: int) -> tuple[str, ...]:
+    known = [scenario_name(m) for k in range(1, order + 1) for m in nestings(k)]
+    for name in names:
+        if name not in known:
+            raise GradfuzzError(f"unknown scenario {name!r} at order {order}; known: {', '.join(known)}")
+    return tuple(names)

@@ -1,0 +1,30 @@
+"""`gradfuzz targets`: what can be fuzzed here."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Optional
+
+import typer
+from rich.table import Table
+
+from gradfuzz.campaign.launch import Launch
+from gradfuzz.campaign.pool import Pool
+from gradfuzz.cli.console import out
+from gradfuzz.errors import GradfuzzError
+from gradfuzz.program import known_targets
+
+
+def targets(python: Annotated[Optional[str], typer.Option(help="Look into this interpreter instead of this one.")] = None) -> None:
+    """List the libraries that are installed here and the scenarios that work with them."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("target", "version", "Python", "scenarios that work"):
+        table.add_column(column, overflow="fold")
+    for name in known_targets():
+        try:
+            with Pool(Launch(name, python or sys.executable), 1) as pool:
+                about = pool.run("about").data
+            table.add_row(name, about["version"], about["python"], ", ".join(about["scenarios"]))
+        except GradfuzzError as error:
+            table.add_row(name, "[dim]not here[/]", "", f"[dim]{error}[/]")
+    out.print(table)

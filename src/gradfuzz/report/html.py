@@ -1,0 +1,60 @@
+"""Campaigns and findings as one self-contained HTML page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from gradfuzz.errors import GradfuzzError
+from gradfuzz.findings.issue import issue_text
+from gradfuzz.store import Store
+
+_environment = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")), autoescape=True, undefined=jinja2.StrictUndefined
+)
+
+
+def write_report(store: Store, folder: Path) -> Path:
+    """index.html, and a script and an issue text for each finding. Files appear whole."""
+    try:
+        (folder / "findings").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise GradfuzzError(f"{folder} cannot be written to ({error.strerror}); name another folder with --out") from None
+    documents = store.findings()
+    for document in documents:
+        _write(folder / "findings" / f"{document['id']}.py", document["reproducer"])
+        _write(folder / "findings" / f"{document['id']}.md", issue_text(document))
+    campaigns = [_campaign(store, row) for row in store.campaigns()]
+    page = _environment.get_template("report.html.j2").render(
+        campaigns=campaigns, findings=documents, kinds=Counter(d["kind"] for d in documents), label=_label
+    )
+    _write(folder / "index.html", page)
+    return folder / "index.html"
+
+
+def _campaign(store: Store, row: dict[str, Any]) -> dict[str, Any]:
+    totals = store.totals(row["id"])
+    mutants = sum(totals["counts"].values())
+    apis = store.by_api(row["id"])
+    return {
+        **row,
+        **totals,
+        "mutants": mutants,
+        "valid": 100 * (1 - totals["counts"].get("invalid", 0) / mutants) if mutants else 100.0,
+        "rules": len(store.rules(row["id"])),
+        "apis": len(apis),
+        "refusals": sorted(totals["refusals"].items(), key=lambda item: -item[1])[:15],
+    }
+
+
+def _label(document: dict[str, Any]) -> str:
+    return (document["label"] or {}).get("label", "new")
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_suffix(path.suffix + ".part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
