@@ -8,10 +8,9 @@ import time
 import warnings
 
 import torch
-
 from common import operator_seeds
+
 from gradfuzz.oracles.check import Options, examine
-from gradfuzz.targets.protocol import Refusal
 from gradfuzz.targets.registry import load_target
 
 REPEATS = 3

@@ -36,5 +36,5 @@ class Config:
     def from_json(data: dict[str, Any]) -> Config:
         launch = dict(data["launch"])
         launch.update(modules=tuple(launch["modules"]), paths=tuple(launch["paths"]))
-        rest = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k != "launch"}
+        rest: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k != "launch"}
         return Config(Launch(**launch), **rest)

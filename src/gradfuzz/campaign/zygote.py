@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -64,10 +65,8 @@ class WorkerProcess:
         return now - self.last_change
 
     def kill(self) -> None:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
 
     def close(self) -> None:
         self.connection.close()
@@ -154,10 +153,8 @@ class Zygote:
     def close(self) -> None:
         for stream in (self.process.stdin, self.process.stdout):
             if stream is not None:
-                try:
+                with contextlib.suppress(OSError):
                     stream.close()
-                except OSError:
-                    pass
         try:
             self.process.wait(5)
         except subprocess.TimeoutExpired:

@@ -61,7 +61,7 @@ class LiveDisplay:
 
 
 def label_of(document: dict[str, Any]) -> str:
-    return (document["label"] or {}).get("label", "new")
+    return str((document["label"] or {}).get("label", "new"))
 
 
 def rate(state: State) -> float:

@@ -27,41 +27,28 @@ StoreOption = Annotated[Path, typer.Option("--store", help="The file that campai
 def run(
     target: Annotated[str, typer.Argument(help="The library to fuzz: " + ", ".join(known_targets()) + ".")],
     python: Annotated[
-        Optional[str],
-        typer.Option(
-            help="The interpreter that has the library; this one by default. Old releases in their own virtual environment go here."
-        ),
+        Optional[str], typer.Option(help="The interpreter that has the library: an old release's own environment, say.")
     ] = None,
     time: Annotated[Optional[str], typer.Option(help="How long: 90s, 5m, 1h30m. Five minutes by default.")] = None,
-    mutants: Annotated[
-        Optional[int], typer.Option(min=1, help="Stop after so many mutants. With the same --seed the same findings come out.")
-    ] = None,
+    mutants: Annotated[Optional[int], typer.Option(min=1, help="Stop after so many. Same --seed, same findings.")] = None,
     api: Annotated[Optional[list[str]], typer.Option(help="Only APIs that fit this glob, as in 'torch.fft.*'. May be given again.")] = None,
     apis: Annotated[Optional[Path], typer.Option(help="A file of API names or signatures, one a line.")] = None,
-    seeds: Annotated[
-        Optional[list[Path]], typer.Option(help="Start from these Programs (text or .jsonl) instead of the library's own samples.")
-    ] = None,
-    module: Annotated[
-        Optional[list[str]], typer.Option(help="Also allow Programs to call this Python module: your own ops. It is imported and trusted.")
-    ] = None,
+    seeds: Annotated[Optional[list[Path]], typer.Option(help="Start from these Programs (text or .jsonl), not from the samples.")] = None,
+    module: Annotated[Optional[list[str]], typer.Option(help="Let Programs call this Python module of yours. It is trusted.")] = None,
     order: Annotated[int, typer.Option(min=1, max=MAX_ORDER, help="The highest order of derivative to check.")] = 2,
-    scenario: Annotated[
-        Optional[list[str]], typer.Option(help="Only this scenario, as in reverse or forward-over-reverse. May be given again.")
-    ] = None,
+    scenario: Annotated[Optional[list[str]], typer.Option(help="Only this one, as in reverse, forward-over-reverse. Repeatable.")] = None,
     workers: Annotated[Optional[int], typer.Option(min=1, max=256, help="Worker processes; one per core by default.")] = None,
     seed: Annotated[int, typer.Option(help="Where chance starts.")] = 0,
     store: StoreOption = DEFAULT_STORE,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the store's last campaign; finished batches are not done again.")
-    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the store's last campaign.")] = False,
     timeout: Annotated[str, typer.Option(help="How long one mutant may take.")] = "10s",
     memory: Annotated[int, typer.Option(min=64, help="By how many megabytes a worker may grow.")] = 4096,
 ) -> None:
     """Fuzz a library for wrong gradients.
 
-    Mutants of the library's own samples are run directly, in reverse mode, in forward mode and by numerical differentiation, and
-    the same for derivatives of derivatives. Where they disagree beyond their error bars, the mutant is confirmed in a fresh process, shrunk,
-    and kept as a finding with a script that proves it.
+    Mutants of the library's own samples are run directly, in reverse mode, in forward mode and by numerical differentiation, and the
+    same for derivatives of derivatives. Where they disagree beyond their error bars, the mutant is confirmed in a fresh process,
+    shrunk, and kept as a finding with a script that proves it.
 
     Exit status: 0 nothing new, 1 findings, 2 wrong use or broken set-up.
     """
@@ -77,7 +64,7 @@ def run(
     )  # fmt: skip
     display = LiveDisplay() if out.is_terminal else PlainDisplay()
     with display:
-        number, state = run_campaign(config, store, resume, display, lambda text: out.print(text, markup=False))
+        _, state = run_campaign(config, store, resume, display, lambda text: out.print(text, markup=False))
     out.print(status_line(state), markup=False)
     new = [d for d in state.findings if label_of(d) == "new"]
     out.print(f"{len(state.findings)} findings, {len(new)} of them not on the list of known ones", markup=False)

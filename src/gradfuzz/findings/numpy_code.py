@@ -34,7 +34,7 @@ def draw_code(values: Values, count: int) -> str:
     rng = f"np.random.default_rng({values.seed or 0})"
     args = values.args
     if values.kind in ("normal", "uniform", "arange"):
-        first, second = (*args, *(0.0, 1.0)[len(args) :])
+        first, second = (tuple(args) + (0.0, 1.0)[len(args) :])[:2]
         if values.kind == "normal":
             return f"{_number(first)} + {_number(second)} * {rng}.standard_normal({count})"
         if values.kind == "uniform":

@@ -61,4 +61,4 @@ def quick_agreement(trial: Trial, base: Modes, numbers: list[float]) -> bool:
         return True
     with np.errstate(all="ignore"):
         floor = 4 * DOUBLE_UNIT * float(np.abs(trial.components(plus)).sum()) / STEP
-    return gap <= floor
+    return bool(gap <= floor)

@@ -47,7 +47,7 @@ class Trial:
         count = math.prod(shape)
         width = 2 * count if dtype.kind == "c" else count
         if width > _POOL_SIZE // 2:
-            numbers = np.resize(_POOL, width)
+            numbers: Array = np.resize(_POOL, width)
         else:
             if self._cursor + width > _POOL_SIZE:
                 self._cursor = (self._cursor + width) % 977

@@ -114,7 +114,7 @@ def atom_text(node: Expr) -> str:
 
 def operand_text(node: Expr) -> str:
     """The text of an operator's operand: like an atom, but a plain number needs no brackets."""
-    if type(node) in (int, float) and node >= 0:  # type: ignore[operator]
+    if type(node) in (int, float) and node >= 0:
         return expr_text(node)
     return atom_text(node)
 

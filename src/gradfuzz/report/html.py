@@ -51,7 +51,7 @@ def _campaign(store: Store, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _label(document: dict[str, Any]) -> str:
-    return (document["label"] or {}).get("label", "new")
+    return str((document["label"] or {}).get("label", "new"))
 
 
 def _write(path: Path, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import operator
 from typing import Any, Callable
@@ -31,10 +32,8 @@ def resolve(path: str, language: Language) -> Any:
     root = path.split(".")[0]
     module, rest = importlib.import_module(root), path.split(".")[1:]
     if best and best != root:
-        try:
+        with contextlib.suppress(ImportError):
             module, rest = importlib.import_module(best), path[len(best) + 1 :].split(".")
-        except ImportError:
-            pass
     found: Any = module
     for segment in rest:
         try:

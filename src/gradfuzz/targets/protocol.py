@@ -70,12 +70,15 @@ class Point(Protocol):
     """One Program, bound to a library, at its inputs. Every run leaves the inputs as they were."""
 
     names: list[str]
-    inputs: list[Array]
     structures: list[str | None]
     scales: list[float]  # how large each input is; see size_of
     random: bool  # F draws random numbers (it is seeded before each run then)
     mutates: bool  # F writes to its inputs (it works on copies then)
     unit: float  # the coarsest rounding unit among inputs and outputs
+
+    @property
+    def inputs(self) -> list[Array]:
+        """The differentiable inputs' numbers."""
 
     def first(self) -> list[Array]:
         """The direct outputs; called once, before any run. Raises what the library raises."""

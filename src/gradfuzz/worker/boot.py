@@ -12,6 +12,7 @@ import sys
 def register() -> None:
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     spec = importlib.util.spec_from_file_location("gradfuzz", os.path.join(here, "__init__.py"), submodule_search_locations=[here])
+    assert spec is not None and spec.loader is not None
     package = importlib.util.module_from_spec(spec)
     sys.modules["gradfuzz"] = package
     spec.loader.exec_module(package)

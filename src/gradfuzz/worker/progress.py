@@ -8,7 +8,7 @@ import struct
 
 from gradfuzz.oracles.verdict import RANK
 
-_LAYOUT = struct.Struct("<qq%dq" % len(RANK))
+_LAYOUT = struct.Struct(f"<qq{len(RANK)}q")
 SIZE = _LAYOUT.size
 
 

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 import traceback
-from typing import Any, BinaryIO
+from typing import Any
 
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.trial import Trial
@@ -28,7 +28,7 @@ COLLECT_EVERY = 16  # jobs
 class Worker:
     """Jobs by name. Each method answers one kind."""
 
-    def __init__(self, target: Target, stream: BinaryIO, progress: Progress) -> None:
+    def __init__(self, target: Target, stream: Any, progress: Progress) -> None:
         self.target, self.stream, self.progress = target, stream, progress
 
     def serve(self) -> None:
@@ -52,7 +52,7 @@ class Worker:
         works = [scenario_name(m) for order in (1, 2) for m in nestings(order) if self._works(m)]
         return {
             "version": self.target.version,
-            "python": "%d.%d.%d" % sys.version_info[:3],
+            "python": ".".join(map(str, sys.version_info[:3])),
             "scenarios": ["direct", "numeric", *works],
         }
 

@@ -7,6 +7,7 @@ over a socket of its own. Where the library cannot be forked after import, the z
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ctypes
 import gc
 import os
@@ -59,10 +60,8 @@ def _redirect(log: str) -> None:
 
 
 def _die_with_parent() -> None:
-    try:
+    with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG, where there is one
-    except (OSError, AttributeError):
-        pass
 
 
 def _control(target: Any, requests: BinaryIO, control: BinaryIO) -> int:
@@ -71,11 +70,11 @@ def _control(target: Any, requests: BinaryIO, control: BinaryIO) -> int:
     signal.set_wakeup_fd(wake_write)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     while True:
-        ready, _, _ = select.select([requests, wake_read], [], [])
+        ready = select.select([requests.fileno(), wake_read], [], [])[0]
         if wake_read in ready:
             os.read(wake_read, 4096)
             _reap(control)
-        if requests in ready:
+        if requests.fileno() in ready:
             request = receive(requests)
             if request is None:
                 return 0

@@ -7,19 +7,25 @@ Two engines can do it: the tape with dual numbers (which nests one forward level
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from typing import Any, Callable
 
 import torch
 import torch.autograd.forward_ad as fwd
 
-try:
-    import torch.func as functional
-except ImportError:  # before 2.0
-    try:
-        import functorch as functional  # type: ignore[no-redef]
-    except ImportError:
-        functional = None  # type: ignore[assignment]
+
+def _transforms() -> Any:
+    """torch.func (2.0), or the functorch it was before, or nothing."""
+    for name in ("torch.func", "functorch"):
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            continue
+    return None
+
+
+functional = _transforms()
 
 Tensors = Sequence[torch.Tensor]
 Function = Callable[[Tensors], Any]

@@ -117,17 +117,17 @@ class TorchPoint:
                 position += count
         if self.random:
             _manual_seed(RNG_SEED)
-        value: Any = None
+        result: Any = None
         for names, thunk in self.steps:
-            value = thunk(env)
+            result = thunk(env)
             if len(names) == 1:
-                env[names[0]] = value
+                env[names[0]] = result
             elif names:
-                env.update(zip(names, value))
-        if isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex()):
-            return [value]
+                env.update(zip(names, result))
+        if isinstance(result, torch.Tensor) and (result.is_floating_point() or result.is_complex()):
+            return [result]
         outputs: list[torch.Tensor] = []
-        flatten(value, outputs)
+        flatten(result, outputs)
         return outputs
 
     def _probe(self) -> list[torch.Tensor]:

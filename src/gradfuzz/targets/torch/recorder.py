@@ -29,7 +29,7 @@ class NotRecordable(ProgramError):
     """The code did something that a Program cannot say."""
 
 
-class Recorded(torch.Tensor):
+class Recorded(torch.Tensor):  # type: ignore[misc]
     """A tensor whose uses are written down by its recorder."""
 
     recorder: Recorder
@@ -78,7 +78,7 @@ class Recorder:
         return self._track(tensor.detach(), Ref(name))
 
     def _track(self, tensor: torch.Tensor, expression: Expr) -> Recorded:
-        wrapped = tensor.as_subclass(Recorded)
+        wrapped: Recorded = tensor.as_subclass(Recorded)
         wrapped.recorder = self
         self.known[id(wrapped)] = expression
         self.alive.append(wrapped)
@@ -175,7 +175,8 @@ def _renamed(calls: list[Let]) -> list[Let]:
 
 
 def _plain_number(value: Any) -> Any:
-    for kind in (bool, int, float, complex, str):
+    kinds: tuple[Any, ...] = (bool, int, float, complex, str)
+    for kind in kinds:
         if isinstance(value, kind):
             return kind(value)
     raise NotRecordable(f"number {value!r}")

@@ -66,7 +66,7 @@ def _stand_in_for_expecttest() -> None:
     except ImportError:
         import unittest
 
-        stub = types.ModuleType("expecttest")
+        stub: Any = types.ModuleType("expecttest")
         stub.TestCase = unittest.TestCase
         stub.assert_expected_inline = lambda *a, **k: None
         sys.modules["expecttest"] = stub

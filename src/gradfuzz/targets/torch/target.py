@@ -16,7 +16,7 @@ from gradfuzz.errors import ProgramError
 from gradfuzz.program.language import language_for
 from gradfuzz.program.model import Program
 from gradfuzz.targets.evaluate import Compiler
-from gradfuzz.targets.protocol import Refusal, SeedProgram
+from gradfuzz.targets.protocol import Point, Refusal, SeedProgram
 from gradfuzz.targets.torch.modules import call_value
 from gradfuzz.targets.torch.nesting import NestingUnsupported, functional
 from gradfuzz.targets.torch.point import NoGradient, TorchPoint
@@ -50,7 +50,7 @@ class TorchTarget:
         warnings.filterwarnings("ignore")
         _warm_up()
 
-    def point(self, program: Program, arrays: list[Any] | None = None) -> TorchPoint:
+    def point(self, program: Program, arrays: list[Any] | None = None) -> Point:
         return TorchPoint(program, self.compiler, arrays)
 
     def classify(self, error: BaseException) -> Refusal:
