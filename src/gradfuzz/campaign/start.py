@@ -51,17 +51,17 @@ def gather(config: Config, pool: Pool, say: Callable[[str], None]) -> list[Seed]
 
 
 def choose(seeds: list[Seed], globs: tuple[str, ...]) -> list[Seed]:
-    """The seeds whose API fits one of the globs; all of them if there are none."""
+    """The seeds whose API fits one of the globs; all of them if there are none. A glob behind a question mark may fit nothing."""
     if not globs:
         chosen = seeds
     else:
         for glob in globs:
-            if not any(fnmatchcase(s.api, glob) for s in seeds):
+            if not glob.startswith("?") and not any(fnmatchcase(s.api, glob) for s in seeds):
                 example = next((s.api for s in seeds), "")
                 raise TargetError(f"no API with seeds fits {glob!r}; names look like {example}; quote globs, as in 'torch.nn.*'")
-        chosen = [s for s in seeds if any(fnmatchcase(s.api, g) for g in globs)]
+        chosen = [s for s in seeds if any(fnmatchcase(s.api, g.removeprefix("?")) for g in globs)]
     if not chosen:
-        raise TargetError("there are no seeds to start from")
+        raise TargetError("there are no seeds to start from; the names asked for have none")
     return chosen
 
 

@@ -21,8 +21,9 @@ Line = Callable[[float], Array]
 FIRST_STEP = 2.0**-4
 RATIO = 4.0
 RUNGS = 11
-# Seven points this close together differ by rounding alone once their smooth part is differenced away.
-NOISE_STEP = 2.0**-24
+# Seven points this close together differ by rounding alone once their smooth part is differenced away. Two spacings, because
+# results on a coarse grid can happen to be evenly spaced at one.
+NOISE_STEPS = (2.0**-24, 1.618 * 2.0**-23)
 NOISE_POINTS = 7
 # Error of one evaluation in units of the last place. Library kernels are good to a few; reductions to a few more.
 ROUNDING_UNITS = 4.0
@@ -88,8 +89,12 @@ def noise_level(line: Line, at_zero: Array) -> Array:
 
     A kernel may lose more digits than its result shows: 1 + erf(x) far left is good to 1e-16, not to a unit of itself.
     """
+    return np.maximum(*(_noise_at(line, at_zero, step) for step in NOISE_STEPS))
+
+
+def _noise_at(line: Line, at_zero: Array, step: float) -> Array:
     half = NOISE_POINTS // 2
-    table = np.stack([at_zero if k == 0 else line(k * NOISE_STEP) for k in range(-half, half + 1)])
+    table = np.stack([at_zero if k == 0 else line(k * step) for k in range(-half, half + 1)])
     if table.shape[1:] != at_zero.shape or not np.isfinite(table).all():
         return np.zeros(at_zero.shape)
     third, fourth = np.diff(table, 3, axis=0), np.diff(table, 4, axis=0)

@@ -166,23 +166,21 @@ class Program:
 
     @property
     def api(self) -> str:
-        """The name the Program is filed under: its first call of a target function or method."""
+        """The name the Program is filed under: its first call of a target's function, else of a method, else an operator."""
         found: str | None = self._cache.get("api")
         if found is None:
             found = self._cache["api"] = self._find_api()
         return found
 
     def _find_api(self) -> str:
-        operators = None
-        for call in self.calls():
-            if call.func == "()":
-                continue
-            if call.func[0] == ".":
-                return "Tensor" + call.func
-            if "." in call.func:
-                return call.func
-            operators = operators or call.func
-        return operators or "none"
+        functions = [call.func for call in self.calls() if call.func != "()"]
+        for func in functions:
+            if "." in func and func[0] != ".":
+                return func
+        for func in functions:
+            if func[0] == ".":
+                return "Tensor" + func
+        return functions[0] if functions else "none"
 
     def with_inputs(self, changes: dict[str, Tensor]) -> Program:
         """The same Program with other recipes for some of its inputs."""

@@ -74,7 +74,10 @@ class Point(Protocol):
     scales: list[float]  # how large each input is; see size_of
     random: bool  # F draws random numbers (it is seeded before each run then)
     mutates: bool  # F writes to its inputs (it works on copies then)
-    unit: float  # the coarsest rounding unit among inputs and outputs
+
+    @property
+    def unit(self) -> float:
+        """The coarsest rounding unit among inputs and outputs."""
 
     @property
     def inputs(self) -> list[Array]:

@@ -33,6 +33,7 @@ _set_grad = torch._C._set_grad_enabled
 _manual_seed = torch.default_generator.manual_seed
 # The functions below torch.autograd.grad and forward_ad.make_dual: the public ones check again what holds here by construction.
 _run_backward = torch.autograd.Variable._execution_engine.run_backward
+_enter_dual_level, _exit_dual_level = torch._C._enter_dual_level, torch._C._exit_dual_level
 _make_dual, _unpack_dual = torch._C._VariableFunctions._make_dual, torch._C._VariableFunctions._unpack_dual
 
 
@@ -43,8 +44,8 @@ class TorchPoint:
         self.program, self.compiler, self.arrays = program, compiler, arrays
         self.mutates = False
         self.random = False
-        self.unit = 2.0**-52
-        self._nodes: list[Any] = []
+        self._taped: list[torch.Tensor] = []
+        self._dtypes: set[torch.dtype] = set()
         self._bind()
         if not self.steps:
             raise ProgramError("the Program calls nothing; write at least one call")
@@ -96,6 +97,10 @@ class TorchPoint:
         return floats[0] if floats else torch.float64
 
     @property
+    def unit(self) -> float:
+        return max([UNITS.get(d, 2.0**-52) for d in self._dtypes | {t.dtype for t in self.leaves}], default=2.0**-52)
+
+    @property
     def inputs(self) -> list[Array]:
         return [to_numpy(t) for t in self.leaves]
 
@@ -142,9 +147,9 @@ class TorchPoint:
             outputs = self._learn()
             if any(o.numel() for o in outputs):
                 self.compiler.traits[key] = (self.mutates, self.random)
-        if sum([o.numel() for o in outputs]) > MAX_ELEMENTS:
+        if len(outputs) > 0 and max([o.numel() for o in outputs]) > MAX_ELEMENTS:
             raise ProgramError("the output is larger than a Program may make")
-        self.unit = max([UNITS.get(t.dtype, 2.0**-52) for t in [*self.leaves, *outputs]], default=2.0**-52)
+        self._dtypes = {t.dtype for t in outputs}
         return outputs
 
     def _learn(self) -> list[torch.Tensor]:
@@ -195,8 +200,9 @@ class TorchPoint:
         finally:
             _set_grad(False)
         cotangents = self.native_like(v)
-        live = [(o, c if c.dtype == o.dtype else c.to(o.dtype)) for o, c in zip(outputs, cotangents) if o.requires_grad]
-        self._nodes = [o.grad_fn for o, _ in live]
+        flags = [o.requires_grad for o in outputs]
+        live = [(o, c if c.dtype == o.dtype else c.to(o.dtype)) for o, c, on in zip(outputs, cotangents, flags) if on]
+        self._taped = [o for o, _ in live]
         if not live:
             raise NoGradient("no output depends on a differentiable input")
         grads = _run_backward(tuple([o for o, _ in live]), tuple([c for _, c in live]), False, False, tuple(leaves), True, False)
@@ -206,22 +212,25 @@ class TorchPoint:
                 if tuple(grad.shape) != direction.shape:
                     raise WrongGradientShape(f"the gradient has shape {tuple(grad.shape)}, the input {direction.shape}")
                 total += dot(to_numpy(grad), direction)
-        return Outcome([to_numpy(o.detach()) for o in outputs], [np.float64(total)], True, [o.requires_grad for o in outputs])
+        return Outcome([to_numpy(o.detach()) for o in outputs], [total], True, flags)
 
     def _forward(self, xs: Sequence[torch.Tensor], u: Vec) -> Outcome:
-        level = fwd.enter_dual_level()
+        level = _enter_dual_level()
+        outer, fwd._current_level = fwd._current_level, level
         try:
             duals = [_make_dual(x, d, level=level) for x, d in zip(xs, self.native(u))]
             pairs = [_unpack_dual(o, level=level) for o in self.function(duals)]
             result = [np.zeros(p.shape) if t is None else to_numpy(_checked_tangent(p, t)) for p, t in pairs]
             return Outcome([to_numpy(p) for p, _ in pairs], result, False, [t is not None for _, t in pairs])
         finally:
-            fwd.exit_dual_level(level=level)
+            _exit_dual_level(level=level)
+            fwd._current_level = outer
 
     def native(self, u: Vec) -> list[torch.Tensor]:
         """A direction in input space as tensors of the inputs' dtypes."""
         if u.native is None:
-            u.native = [torch.from_numpy(a).to(x.dtype) for a, x in zip(u.arrays, self.leaves)]
+            made = [torch.from_numpy(a) for a in u.arrays]
+            u.native = [t if t.dtype == x.dtype else t.to(x.dtype) for t, x in zip(made, self.leaves)]
         return u.native  # type: ignore[no-any-return]
 
     def native_like(self, v: Vec) -> list[torch.Tensor]:
@@ -234,7 +243,7 @@ class TorchPoint:
     def rules(self) -> list[str]:
         """Autograd node names along the graph of the last reverse run."""
         seen: dict[Any, None] = {}
-        queue = [node for node in self._nodes if node is not None]
+        queue = [o.grad_fn for o in self._taped if o.grad_fn is not None]
         while queue and len(seen) < 200:
             node = queue.pop()
             if node in seen:

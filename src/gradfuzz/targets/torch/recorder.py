@@ -128,6 +128,8 @@ class Recorder:
                 return Call(BINARY[bare[1:]], (self.expr(args[1]), self.expr(args[0])))
             if bare in UNARY:
                 return Call(UNARY[bare], (self.expr(args[0]),))
+        if name == "__abs__":
+            path = "torch.Tensor.abs"
         reason = self.language.refusal(path)
         if reason:
             raise NotRecordable(reason)

@@ -6,6 +6,7 @@ import sys
 import types
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from gradfuzz.targets.torch.recorder import NotRecordable, Recorder, public_name
 SAMPLES_PER_OPERATOR = 10
 VARIANT_SAMPLES = 2
 SAMPLES_PER_MODULE = 6
+MAX_SAMPLE_ELEMENTS = 20_000
+SHORT_SIDE = 3
 HERMITIAN_WRAPPERS = ("gradcheck_wrapper_hermitian_input",)
 
 
@@ -84,13 +87,13 @@ def _operator_seeds(target: Target, info: Any, dtype: torch.dtype) -> Iterator[S
         program = _recorded(target, info, sample, info.op)
         if program is not None:
             yield SeedProgram(program, f"op_db:{name}", public_name(info.op) or program.api)
-    for variant in (info.method_variant, info.inplace_variant):
+    for form, variant in (("method", info.method_variant), ("in place", info.inplace_variant)):
         if variant is None:
             continue
         for sample in _spread(samples, VARIANT_SAMPLES):
             program = _recorded(target, info, sample, variant)
             if program is not None:
-                yield SeedProgram(program, f"op_db:{name}", public_name(variant) or program.api)
+                yield SeedProgram(program, f"op_db:{name}:{form}", public_name(variant) or program.api)
 
 
 def _spread(samples: list[Any], most: int) -> list[Any]:
@@ -104,12 +107,29 @@ def _recorded(target: Target, info: Any, sample: Any, op: Any) -> Program | None
     """The sample's Program with short recipes if it then still runs, else with its very numbers."""
     for exact in (False, True):
         try:
-            program = _record(target, info, sample, op, exact)
+            program = _reduced(_record(target, info, sample, op, exact))
             if _runs(target, program):
                 return program
         except (ProgramError, RuntimeError, TypeError, ValueError, IndexError, AttributeError, NotImplementedError, AssertionError):
             continue
     return None
+
+
+def _reduced(program: Program) -> Program:
+    """A sample made to be large (for a kernel's other path) costs as much as a thousand others: quarter its long sides."""
+    while sum(r.elements for r in program.inputs.values()) > MAX_SAMPLE_ELEMENTS:
+        longest = max(n for r in program.inputs.values() for n in r.shape)
+        if longest <= SHORT_SIDE:
+            raise ProgramError("a sample too large to be worth its time")
+        shorter = max(SHORT_SIDE, longest // 4)
+        program = program.with_inputs(
+            {
+                name: replace(r, shape=tuple(shorter if n == longest else n for n in r.shape))
+                for name, r in program.inputs.items()
+                if longest in r.shape
+            }
+        )
+    return program
 
 
 def _record(target: Target, info: Any, sample: Any, op: Any, exact: bool) -> Program:

@@ -1,0 +1,55 @@
+# Everything runs in .venv, made on first use. Only Python 3.11, pip, make and git are needed.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+EXTRAS ?= torch,jax,testing
+SHELL := /bin/bash
+
+.PHONY: run test lint types lines unit old-python bench wheel clean
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+
+# Stamps say what is installed; they are older than pyproject.toml whenever that changes.
+$(VENV)/.run: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[torch]"
+	touch $@
+
+$(VENV)/.test: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[$(EXTRAS),dev]"
+	touch $@ $(VENV)/.run
+
+run: $(VENV)/.run  ## fuzz PyTorch for a minute on all cores and write the report
+	$(BIN)/gradfuzz run torch --time 1m || test $$? -eq 1
+	$(BIN)/gradfuzz findings
+	$(BIN)/gradfuzz report
+
+test: $(VENV)/.test lint types lines old-python unit  ## lint, types, the line of the map, the oldest Python, all tests
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples
+
+types: $(VENV)/.test
+	$(BIN)/mypy
+
+lines: $(VENV)/.test
+	$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+
+old-python: $(VENV)/.test
+	$(BIN)/python tests/old_python.py
+
+unit: $(VENV)/.test
+	$(BIN)/pytest -n 2
+
+bench: $(VENV)/.test  ## the tables of docs/benchmarks.md
+	$(BIN)/python benchmarks/gradcheck_ratio.py
+	$(BIN)/python benchmarks/torch_share.py
+	$(BIN)/python benchmarks/sensitivity.py
+
+wheel: $(VENV)/.test
+	$(BIN)/python -m build --wheel
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info

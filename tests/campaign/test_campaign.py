@@ -1,0 +1,125 @@
+"""Campaigns: the same seed finds the same things, and nothing is lost or done twice."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+
+SEEDS = """x = tensor((2, 3), "float64", uniform(0.5, 2.0, seed=1))
+y = planted_torch.wrong_backward(x)
+
+x = tensor((2, 3), "float64", uniform(0.5, 2.0, seed=1))
+y = planted_torch.wrong_output(x)
+
+x = tensor((4,), "float64", uniform(0.5, 2.0, seed=1))
+y = torch.sin(x)
+
+x = tensor((4,), "float64", uniform(0.5, 2.0, seed=1))
+y = torch.exp(x)
+"""
+
+
+def gradfuzz(*arguments, cwd, **more):
+    return subprocess.run([sys.executable, "-m", "gradfuzz", *map(str, arguments)], cwd=cwd, capture_output=True, text=True, **more)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    from tests.conftest import PLANTED
+
+    (tmp_path / "planted_torch.py").write_text((PLANTED / "planted_torch.py").read_text())
+    (tmp_path / "seeds.py").write_text(SEEDS)
+    return tmp_path
+
+
+RUN = ("run", "torch", "--seeds", "seeds.py", "--module", "planted_torch", "--order", 1, "--workers", 2)
+
+
+def found(folder, store="gradfuzz.db"):
+    listed = gradfuzz("findings", "--json", "--store", store, cwd=folder)
+    assert listed.returncode == 0, listed.stderr
+    return json.loads(listed.stdout)
+
+
+def test_planted_bugs_are_confirmed_shrunk_and_proven(folder):
+    done = gradfuzz(*RUN, "--mutants", 60, cwd=folder)
+    assert done.returncode == 1, done.stderr + done.stdout
+    findings = found(folder)
+    by_api = {f["api"]: f for f in findings}
+    assert set(by_api) == {"planted_torch.wrong_backward", "planted_torch.wrong_output"}
+    wrong = by_api["planted_torch.wrong_backward"]
+    assert wrong["confirmed"] and wrong["kind"] == "gradient" and wrong["scenarios"] == ["reverse"] and wrong["label"] == "new"
+    assert 'tensor((), "float64", full(1.0))' in wrong["program"]
+    wanted = "id target version api kind order scenarios expected actual error_bar confirmed label program reproducer"
+    assert set(wanted.split()) <= set(wrong)
+    script = folder / "bug.py"
+    script.write_text(wrong["reproducer"])
+    alone = subprocess.run([sys.executable, script], cwd=folder, capture_output=True, text=True)
+    assert alone.returncode == 1 and "BUG" in alone.stdout, alone.stderr
+    fixed = (folder / "planted_torch.py").read_text().replace("return grad * 3 * x**2 * FACTOR", "return grad * 3 * x**2")
+    (folder / "planted_torch.py").write_text(fixed)
+    alone = subprocess.run([sys.executable, script], cwd=folder, capture_output=True, text=True)
+    assert alone.returncode == 0 and "fixed" in alone.stdout, alone.stderr
+
+
+def test_the_same_seed_finds_the_same_things(folder):
+    for store in ("a.db", "b.db"):
+        gradfuzz(*RUN, "--mutants", 80, "--seed", 7, "--store", store, cwd=folder)
+    first, second = found(folder, "a.db"), found(folder, "b.db")
+    assert [(f["id"], f["times"]) for f in first] == [(f["id"], f["times"]) for f in second] and first
+
+
+def test_resume_after_a_kill_repeats_nothing_and_loses_nothing(folder):
+    command = [sys.executable, "-m", "gradfuzz", *map(str, RUN), "--mutants", "4000"]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    store = folder / "gradfuzz.db"
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        time.sleep(0.3)
+        if store.exists() and _rows(store, "batches") > 20 and _rows(store, "findings"):
+            break
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    before, kept = _rows(store, "batches"), {f["id"] for f in found(folder)}
+    numbers = _numbers(store)
+    assert before < 260 and kept
+    done = gradfuzz(*RUN, "--mutants", 4000, "--resume", cwd=folder)
+    assert done.returncode == 1, done.stderr
+    assert kept <= {f["id"] for f in found(folder)}
+    after = _numbers(store)
+    assert after[: len(numbers)] == numbers and len(set(after)) == len(after)
+    assert _mutants(store) == 4000
+
+
+def test_a_crash_and_a_hang_are_findings_and_the_campaign_goes_on(folder):
+    seeds = "".join(
+        f'x = tensor((2,), "float64", uniform(0.5, 2.0, seed=1))\ny = planted_torch.{name}(x)\n\n'
+        for name in ("segfault", "hang", "healthy")
+    )
+    (folder / "seeds.py").write_text(seeds)
+    done = gradfuzz(*RUN, "--mutants", 3, "--timeout", "3s", cwd=folder)
+    assert done.returncode == 1, done.stderr + done.stdout
+    kinds = {f["api"]: (f["kind"], f["scenarios"], f["confirmed"]) for f in found(folder)}
+    assert kinds["planted_torch.segfault"] == ("crash", ["reverse"], True)
+    assert kinds["planted_torch.hang"] == ("timeout", ["reverse"], True)
+    assert "planted_torch.healthy" not in kinds
+
+
+def _rows(store, table):
+    try:
+        return sqlite3.connect(store).execute(f"select count(*) from {table}").fetchone()[0]
+    except sqlite3.Error:
+        return 0
+
+
+def _numbers(store):
+    return [row[0] for row in sqlite3.connect(store).execute("select number from batches order by number")]
+
+
+def _mutants(store):
+    return sum(sum(json.loads(row[0]).values()) for row in sqlite3.connect(store).execute("select counts from batches"))

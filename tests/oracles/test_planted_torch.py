@@ -1,0 +1,75 @@
+"""Planted bugs in real PyTorch functions: each is caught and named, and its healthy twin is not."""
+
+import pytest
+
+from gradfuzz.oracles.check import Options, examine
+from gradfuzz.program import parse
+
+TEXT = 'x = tensor((2, 3), "float64", {values})\ny = planted_torch.{name}(x)\n'
+
+
+def seen(target, name, values="uniform(0.5, 2.0, seed=1)", order=2):
+    return examine(target, parse(TEXT.format(name=name, values=values), target.language), Options(order=order))
+
+
+CASES = [
+    ("wrong_backward", "gradient", 1, "reverse"),
+    ("wrong_jvp", "gradient", 1, "forward"),
+    ("wrong_second", "gradient", 2, "reverse-over-reverse"),
+    ("wrong_output", "value", 1, "reverse"),
+]
+
+
+@pytest.mark.parametrize("name, kind, order, scenario", CASES)
+def test_a_planted_bug_is_caught_and_named(torch_target, name, kind, order, scenario):
+    findings = seen(torch_target, name).findings
+    assert findings and findings[0].kind == kind and findings[0].order == order
+    assert scenario in findings[0].scenarios
+    wrong = {s for f in findings for s in f.scenarios}
+    healthy = {"wrong_backward": "forward", "wrong_jvp": "reverse"}.get(name)
+    assert healthy not in wrong
+
+
+def test_the_healthy_twin_is_not(torch_target):
+    assert not seen(torch_target, "healthy", order=1).findings
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_the_healthy_twin_is_not_at_higher_order(torch_target, order):
+    """Nested forward mode through a custom Function is wrong in PyTorch itself (pytorch/pytorch#197867): left out here."""
+    reverse = frozenset("-over-".join(["reverse"] * k) for k in range(1, order + 1)) | {"forward"}
+    program = parse(TEXT.format(name="healthy", values="uniform(0.5, 2.0, seed=1)"), torch_target.language)
+    looked = examine(torch_target, program, Options(order, reverse))
+    assert looked.outcome == "agree" and max(v.order for v in looked.verdicts) == order
+
+
+def test_gradfuzz_sees_the_bug_of_nested_forward_mode_in_pytorch(torch_target):
+    (finding,) = seen(torch_target, "healthy", order=2).findings
+    assert "forward-over-forward" in finding.scenarios and finding.order == 2
+
+
+def test_a_derivative_that_is_not_a_number_is_caught_and_its_twin_is_not(torch_target):
+    (finding,) = seen(torch_target, "nan_at_zero", "planted(normal(seed=1), 0.0, 2)", 1).findings
+    assert finding.kind == "nonfinite" and finding.scenarios == ["reverse"]
+    assert not seen(torch_target, "safe_at_zero", "planted(normal(seed=1), 0.0, 2)", 1).findings
+
+
+def test_lower_precision_is_judged_against_double(torch_target):
+    text = 'x = tensor((2, 3), "float32", uniform(0.5, 2.0, seed=1))\ny = planted_torch.{}(x)\n'
+    good = examine(torch_target, parse(text.format("healthy"), torch_target.language), Options())
+    assert good.outcome == "agree" and good.verdicts[-1].oracle == "precision"
+
+
+def test_running_out_of_memory_in_backward_is_named(torch_target):
+    """In a worker the address space is limited, so the allocation fails as an exception: see the pool's tests for that."""
+    refusal = torch_target.classify(RuntimeError("[enforce fail at alloc_cpu.cpp:1] DefaultCPUAllocator: can't allocate memory"))
+    assert refusal.kind == "memory"
+
+
+def test_an_internal_assertion_always_counts(torch_target):
+    assert torch_target.classify(RuntimeError("x INTERNAL ASSERT FAILED at y, please report a bug to PyTorch")).kind == "internal"
+
+
+def test_a_declared_refusal_is_not_a_finding(torch_target):
+    text = 'x = tensor((3,), "float64", normal(seed=1))\nn = torch.floor(x).to(torch.int64).to(torch.float64)\n'
+    assert not examine(torch_target, parse(text, torch_target.language), Options()).findings

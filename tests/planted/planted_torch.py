@@ -1,0 +1,121 @@
+"""Functions with one planted bug each, and their healthy twins: the test of the tester."""
+
+import os
+import signal
+import time
+
+import torch
+
+FACTOR = 1.0 + 1e-3
+
+
+class Healthy(torch.autograd.Function):
+    """x³ with its derivative in reverse and forward mode, written so that both can be differentiated again."""
+
+    @staticmethod
+    def forward(x):
+        return x**3
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0])
+        ctx.save_for_forward(inputs[0])
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * 3 * x**2
+
+    @staticmethod
+    def jvp(ctx, tangent):
+        (x,) = ctx.saved_tensors
+        return tangent * 3 * x**2
+
+
+class WrongBackward(Healthy):
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * 3 * x**2 * FACTOR
+
+
+class WrongJvp(Healthy):
+    @staticmethod
+    def jvp(ctx, tangent):
+        (x,) = ctx.saved_tensors
+        return tangent * 3 * x**2 * FACTOR
+
+
+class WrongSecond(Healthy):
+    """Right once; the second derivative forgets half of itself."""
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * 3 * x * x.detach()
+
+
+class Segfault(Healthy):
+    @staticmethod
+    def backward(ctx, grad):
+        os.kill(os.getpid(), signal.SIGSEGV)
+        return grad
+
+
+class Hang(Healthy):
+    @staticmethod
+    def backward(ctx, grad):
+        while True:
+            time.sleep(0.05)
+
+
+class Hoard(Healthy):
+    @staticmethod
+    def backward(ctx, grad):
+        kept = []
+        while True:
+            kept.append(torch.ones(2**24, dtype=torch.float64))
+
+
+def healthy(x):
+    return Healthy.apply(x)
+
+
+def wrong_backward(x):
+    return WrongBackward.apply(x)
+
+
+def wrong_jvp(x):
+    return WrongJvp.apply(x)
+
+
+def wrong_second(x):
+    return WrongSecond.apply(x)
+
+
+def wrong_output(x):
+    """Another output when it is being differentiated."""
+    return x**3 + (1e-3 if x.requires_grad else 0.0)
+
+
+def segfault(x):
+    return Segfault.apply(x)
+
+
+def hang(x):
+    return Hang.apply(x)
+
+
+def hoard(x):
+    return Hoard.apply(x)
+
+
+def nan_at_zero(x):
+    """sin(x)/x, whose removable singularity at 0 is removed in the value and not in the derivative."""
+    return torch.where(x == 0, torch.ones_like(x), torch.sin(x) / x)
+
+
+def safe_at_zero(x):
+    """The same with the singularity removed from both."""
+    inside = torch.where(x == 0, torch.ones_like(x), x)
+    return torch.where(x == 0, 1 - x**2 / 6, torch.sin(inside) / inside)

@@ -1,0 +1,61 @@
+"""A tiny differentiable library in NumPy, so that the oracles can be tested where no real one is installed."""
+
+import numpy as np
+
+from gradfuzz.program.language import language_for
+from gradfuzz.program.values import materialise, size_of
+from gradfuzz.targets.protocol import Outcome, Refusal
+
+
+class NumpyPoint:
+    """F and its first derivative, written out; `reverse` and `forward` can be told to be wrong."""
+
+    random = mutates = False
+    unit = 2.0**-52
+
+    def __init__(self, owner, program):
+        self.owner = owner
+        self.names = list(program.inputs)
+        self._inputs = [materialise(r) for r in program.inputs.values()]
+        self.scales = [size_of(x) for x in self._inputs]
+        self.structures = [None] * len(self.names)
+
+    @property
+    def inputs(self):
+        return self._inputs
+
+    def first(self):
+        return [self.owner.f(*self._inputs)]
+
+    def run(self, modes, us, v, along=None, shift=0.0):
+        xs = self._inputs if along is None else [x + shift * a for x, a in zip(self._inputs, along.arrays)]
+        value = np.asarray(self.owner.f(*xs))
+        if not modes:
+            return Outcome([value], [value])
+        jacobian = self.owner.jacobian(*xs)
+        tangent = np.asarray(sum(j @ u.ravel() for j, u in zip(jacobian, us[0].arrays))).reshape(value.shape)
+        if modes == ("f",):
+            return Outcome([value], [tangent * self.owner.forward_factor])
+        if modes == ("r",):
+            return Outcome([value], [float(np.vdot(v.arrays[0], tangent)) * self.owner.reverse_factor], True, [True])
+        raise NotImplementedError("one order only")
+
+    def rules(self):
+        return ["numpy"]
+
+
+class NumpyTarget:
+    """The library: a function and its Jacobian."""
+
+    name, version, fork_safe = "numpy", "0", True
+
+    def __init__(self, f, jacobian, reverse_factor=1.0, forward_factor=1.0):
+        self.f, self.jacobian = f, jacobian
+        self.reverse_factor, self.forward_factor = reverse_factor, forward_factor
+        self.language = language_for("torch")
+
+    def point(self, program, arrays=None):
+        return NumpyPoint(self, program)
+
+    def classify(self, error):
+        return Refusal("unsupported" if isinstance(error, NotImplementedError) else "error", str(error))

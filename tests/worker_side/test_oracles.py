@@ -1,0 +1,94 @@
+"""The oracles on a library whose every bug is known."""
+
+import numpy as np
+import pytest
+from numpy_library import NumpyTarget
+
+from gradfuzz.oracles.check import Options, examine
+from gradfuzz.program import language_for, parse
+
+TORCH = language_for("torch")
+ONE = Options(order=1)
+
+
+def program(values, shape="(3, 4)"):
+    return parse(f'x = tensor({shape}, "float64", {values})\ny = torch.sin(x)\n', TORCH)
+
+
+def diagonal(slope):
+    return lambda x: [np.diag(slope(x).ravel())]
+
+
+def sine(**factors):
+    return NumpyTarget(np.sin, diagonal(np.cos), **factors)
+
+
+def test_a_right_derivative_agrees():
+    seen = examine(sine(), program("normal(seed=1)"), ONE)
+    assert seen.outcome == "agree" and not seen.findings
+
+
+@pytest.mark.parametrize("error", [1e-6, 1e-3, 1.0])
+@pytest.mark.parametrize("scenario", ["reverse", "forward"])
+def test_a_wrong_mode_is_named(scenario, error):
+    target = sine(**{f"{scenario}_factor": 1 + error})
+    (finding,) = examine(target, program("normal(seed=1)"), ONE).findings
+    assert finding.scenarios == [scenario]
+    assert finding.kind == ("accuracy" if error < 1e-4 else "gradient")
+    assert abs(finding.actual / finding.expected - 1 - error) < 0.01 * error
+    assert finding.detail["element"].startswith("x[")
+
+
+def test_both_modes_wrong_is_seen_by_the_numeric_derivative():
+    target = sine(reverse_factor=1 + 1e-6, forward_factor=1 + 1e-6)
+    (finding,) = examine(target, program("normal(seed=1)"), ONE).findings
+    assert finding.scenarios == ["reverse", "forward"]
+
+
+def test_at_a_kink_any_slope_between_the_one_sided_ones_is_fine():
+    relu = NumpyTarget(lambda x: np.maximum(x, 0), diagonal(lambda x: (x > 0) * 1.0))
+    seen = examine(relu, program("full(0.0)"), ONE)
+    assert seen.outcome == "inconclusive" and "kink" in seen.verdicts[-1].reason
+
+
+def test_at_a_kink_a_slope_outside_is_a_finding_of_its_own_kind():
+    relu = NumpyTarget(lambda x: np.maximum(x, 0), diagonal(lambda x: (x > 0) * 1.0 + (x == 0) * 3.0))
+    (finding,) = examine(relu, program("full(0.0)"), ONE).findings
+    assert finding.kind == "kink"
+
+
+def test_a_tie_is_not_a_wrong_gradient():
+    """The median of equal numbers: AD follows one of them, no single element moves the median."""
+
+    def slope(x):
+        row = np.zeros((1, x.size))
+        row[0, 4] = 1.0
+        return [row]
+
+    median = NumpyTarget(lambda x: np.sort(x.ravel())[x.size // 2].reshape(1), slope)
+    seen = examine(median, program("full(1.0)", "(9,)"), ONE)
+    assert not seen.findings
+
+
+def test_not_a_number_where_the_true_derivative_is_finite():
+    bad = NumpyTarget(np.sin, diagonal(lambda x: np.where(x == 0, np.nan, np.cos(x))))
+    (finding,) = examine(bad, program("planted(normal(seed=1), 0.0, 3)"), ONE).findings
+    assert finding.kind == "nonfinite"
+
+
+def test_an_edge_of_the_domain_is_inconclusive():
+    root = NumpyTarget(np.sqrt, diagonal(lambda x: 0.5 / np.sqrt(x)))
+    with np.errstate(all="ignore"):
+        seen = examine(root, program("full(0.0)"), ONE)
+    assert seen.outcome == "inconclusive"
+
+
+def test_a_derivative_too_fine_for_the_steps_is_not_called_wrong():
+    """x / max(|x|, 1e-12) at 0 has slope 1e12 on a stretch that no ordinary step sees."""
+    sharp = NumpyTarget(lambda x: x / np.maximum(np.abs(x), 1e-12), diagonal(lambda x: np.where(np.abs(x) < 1e-12, 1e12, 0.0)))
+    assert not examine(sharp, program("full(0.0)"), ONE).findings
+
+
+def test_an_output_that_is_not_finite_says_nothing():
+    seen = examine(NumpyTarget(np.log, diagonal(lambda x: 1 / x)), program("full(0.0)"), ONE)
+    assert seen.outcome == "inconclusive" and "domain" in seen.verdicts[-1].reason
