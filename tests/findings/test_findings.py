@@ -11,7 +11,8 @@ from gradfuzz.program.values import KINDS, materialise
 
 TORCH = language_for("torch")
 VALUES = [
-    "normal(seed=3)", "normal(1.0, 2.0, seed=3)", "uniform(-2.0, 3.0, seed=4)", "integers(-3, 4, seed=5)", "choice([0.0, -0.0, 1e-8], seed=6)",
+    "normal(seed=3)", "normal(1.0, 2.0, seed=3)", "uniform(-2.0, 3.0, seed=4)", "integers(-3, 4, seed=5)",
+    "choice([0.0, -0.0, 1e-8], seed=6)",
     "onehot(seed=7)", "full(2.5)", "arange(1.0, 0.5)", "listed([1.0, 2.0, 3.0])", "scaled(normal(seed=1), 1e-100)",
     "planted(normal(seed=1), 0.0, 3)", "rounded(normal(seed=1), 0.5)", "sorted(normal(seed=1))", "close(normal(seed=1), 1e-06)",
     "positive(normal(seed=1))",

@@ -72,7 +72,7 @@ def test_a_missing_library_is_one_clear_line(tmp_path):
     import sys
 
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "empty")], check=True)
-    with pytest.raises(TargetError, match="(?s)torch.*(install|could not be started)"):
+    with pytest.raises(TargetError, match=r"(?s)torch.*(install|could not be started)"):
         Pool(Launch("torch", python=str(tmp_path / "empty" / "bin" / "python")), 1)
 
 

@@ -32,6 +32,7 @@ class Triage:
         self.known = store.known_keys(campaign)
         self.aliases: dict[str, str] = {}  # a key whose finding turned out to be another's
         self.pending: dict[str, int] = {}  # key -> times met while it waits
+        self.deaths: dict[tuple[str, str], str] = {}  # (API, cause) -> key: a death is looked into once
         self.jobs: dict[int, tuple[str, str, dict[str, Any]]] = {}  # job -> (step, key, what is known)
 
     @property
@@ -123,6 +124,9 @@ class Triage:
     def _crash(self, seed: Seed, report: dict[str, Any]) -> None:
         """A worker died on a mutant. Find out in which scenario, and shrink by trying again and again."""
         job, cause = report["job"], report["cause"]
+        if (seed.api, cause) in self.deaths:
+            self._meet(self.deaths[seed.api, cause], {})
+            return
         made = self.pool.run("mutant", program=job["program"], rng=job["rng"], index=report["index"])
         options = {**job["options"], "salt": job["options"]["salt"] + report["index"]}
         scenario = self._scenario_at_fault(made.data["program"], options, cause)
@@ -132,7 +136,7 @@ class Triage:
             "outcome": kind, "oracle": "process", "kind": kind, "order": order, "scenarios": [scenario or "direct"], "reason": cause,
             "expected": "comes back", "actual": cause, "error_bar": None, "detail": {},
         }  # fmt: skip
-        key = finding_key(seed.api, "", verdict)
+        key = self.deaths[seed.api, cause] = finding_key(seed.api, "", verdict)
         if key in self.known or key in self.pending:
             self._meet(key, {})
             return

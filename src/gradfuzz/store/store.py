@@ -32,12 +32,12 @@ class Store:
         try:
             self.db = sqlite3.connect(path, isolation_level=None)
             self.db.row_factory = sqlite3.Row
+            if new:
+                # Before WAL: what tells our files from others' must be in the file itself, whenever the process dies.
+                header = f"pragma application_id = {APPLICATION}; pragma user_version = {SCHEMA};"
+                self.db.executescript("begin;" + header + _SCHEMA_FILE.read_text() + "commit;")
             self.db.execute("pragma journal_mode = wal")
             self.db.execute("pragma synchronous = normal")
-            if new:
-                self.db.executescript("begin;" + _SCHEMA_FILE.read_text() + "commit;")
-                self.db.execute(f"pragma application_id = {APPLICATION}")
-                self.db.execute(f"pragma user_version = {SCHEMA}")
         except sqlite3.Error as error:
             raise StoreError(f"{path} cannot be used as a store ({error}); name another with --store") from None
 
