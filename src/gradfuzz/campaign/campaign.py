@@ -101,6 +101,8 @@ class Campaign:
             self.store.set_status(self.number, "finished")
         except KeyboardInterrupt:
             self.store.set_status(self.number, "stopped")
+        finally:
+            self.triage.desk.close()
         self._tick()
         return self.state
 
@@ -156,6 +158,7 @@ class Campaign:
                 self._batch_done(running, event.data)
             if event.kind != "finding":
                 self.jobs.pop(event.job["id"], None)
+        self.triage.collect_deaths()
         self._take()
 
     def _died(self, running: Running, event: Event) -> None:

@@ -86,12 +86,15 @@ class Pool:
         """One job, to its end; what happens to others meanwhile is kept for the next poll."""
         number = self.submit(do, urgent=True, **fields)
         kept: list[Event] = []
-        while True:
+        answer: Event | None = None
+        while answer is None:
             for event in self.poll():
                 if event.job["id"] == number and event.kind != "finding":
-                    self.events.extendleft(reversed(kept))
-                    return event
-                kept.append(event)
+                    answer = event
+                else:
+                    kept.append(event)
+        self.events.extendleft(reversed(kept))
+        return answer
 
     # Workers ---------------------------------------------------------------------------------------------------------
 

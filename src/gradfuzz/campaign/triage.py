@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import tempfile
-import time
 from collections.abc import Callable
 from typing import Any
 
 from gradfuzz.campaign.config import Config
+from gradfuzz.campaign.deaths import Death, DeathDesk
 from gradfuzz.campaign.pool import Event, Pool
 from gradfuzz.findings.document import make_document, with_id
 from gradfuzz.findings.key import finding_key
 from gradfuzz.mutate.edits import Edit, apply_all
-from gradfuzz.mutate.shrink import shrink_edits, shrink_program
-from gradfuzz.program import Program, from_json, to_json
+from gradfuzz.program import from_json, to_json
 from gradfuzz.seeds.library import Seed
 from gradfuzz.store import Store
 
 FINISH_LIMIT = 90.0
 SCRIPT_LIMIT = 60.0
-CRASH_PROBES = 60
 
 
 class Triage:
@@ -32,7 +27,7 @@ class Triage:
         self.known = store.known_keys(campaign)
         self.aliases: dict[str, str] = {}  # a key whose finding turned out to be another's
         self.pending: dict[str, int] = {}  # key -> times met while it waits
-        self.deaths: dict[tuple[str, str], str] = {}  # (API, cause) -> key: a death is looked into once
+        self.desk = DeathDesk(config)
         self.jobs: dict[int, tuple[str, str, dict[str, Any]]] = {}  # job -> (step, key, what is known)
 
     @property
@@ -47,7 +42,7 @@ class Triage:
     def report(self, seed: Seed, report: dict[str, Any]) -> None:
         """A worker's report on one mutant."""
         if "cause" in report:
-            self._crash(seed, report)
+            self._death(Death(seed, report["job"], report["index"], report["cause"]))
             return
         for verdict in report["verdicts"]:
             key = finding_key(seed.api, report["rule"], verdict)
@@ -121,82 +116,30 @@ class Triage:
 
     # Deaths ------------------------------------------------------------------------------------------------------------
 
-    def _crash(self, seed: Seed, report: dict[str, Any]) -> None:
-        """A worker died on a mutant. Find out in which scenario, and shrink by trying again and again."""
-        job, cause = report["job"], report["cause"]
-        if (seed.api, cause) in self.deaths:
-            self._meet(self.deaths[seed.api, cause], {})
-            return
-        made = self.pool.run("mutant", program=job["program"], rng=job["rng"], index=report["index"])
-        options = {**job["options"], "salt": job["options"]["salt"] + report["index"]}
-        scenario = self._scenario_at_fault(made.data["program"], options, cause)
-        kind = cause if cause in ("timeout", "memory") else "crash"
-        order = 1 + scenario.count("-over-") if scenario and scenario != "direct" else 0
-        verdict = {
-            "outcome": kind, "oracle": "process", "kind": kind, "order": order, "scenarios": [scenario or "direct"], "reason": cause,
-            "expected": "comes back", "actual": cause, "error_bar": None, "detail": {},
-        }  # fmt: skip
-        key = self.deaths[seed.api, cause] = finding_key(seed.api, "", verdict)
-        if key in self.known or key in self.pending:
-            self._meet(key, {})
-            return
-        answer: dict[str, Any] = {
-            "confirmed": scenario is not None,
-            "program": made.data["program"],
-            "edits": made.data["edits"],
-            "verdict": verdict,
-        }
-        if scenario is not None and kind == "crash":
-            answer["program"] = self._shrink_crash(seed, made.data["edits"], options, scenario, cause)
-        answer["limit"] = self.config.launch.timeout
-        document = make_document(self.config.launch.target, self.pool.version, seed.api, answer, self.config.launch.modules)
-        if document["confirmed"]:
-            document.update(self._script_alone(document))
-        self.pending[key] = 1
-        self._save(key, document)
+    def _death(self, death: Death) -> None:
+        """A worker died on a mutant. Each (API, cause) is looked into once, on the side."""
+        key = f"{death.seed.api}|{death.cause}"
+        if self.aliases.get(key, key) in self.known:
+            self.store.met_again(self.campaign, self.aliases.get(key, key))
+        elif key in self.pending:
+            self.pending[key] += 1
+        else:
+            self.pending[key] = 1
+            self.desk.take(death)
 
-    def _script_alone(self, document: dict[str, Any]) -> dict[str, Any]:
-        """Run a reproducer that kills its process, by itself."""
-        launch = self.config.launch
-        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
-            file.write(document["reproducer"])
-            file.flush()
-            environment = {**launch.environment(dict(os.environ)), "PYTHONPATH": os.pathsep.join(launch.paths)}
-            try:
-                done = subprocess.run(
-                    [launch.interpreter(), file.name], capture_output=True, text=True, timeout=SCRIPT_LIMIT + 2 * launch.timeout,
-                    env=environment,
-                )  # fmt: skip
-            except subprocess.TimeoutExpired:
-                return {"confirmed": False, "script_output": "the script did not come back"}
-        return {"confirmed": done.returncode == 1, "script_output": (done.stdout + done.stderr)[-4000:]}
-
-    def _scenario_at_fault(self, program: dict[str, Any], options: dict[str, Any], cause: str) -> str | None:
-        for names in ([], ["reverse"], ["forward"], None):
-            if self._dies(program, {**options, "scenarios": names}, cause):
-                return names[0] if names else "direct" if names == [] else "reverse-over-reverse"
-        return None
-
-    def _dies(self, program: dict[str, Any], options: dict[str, Any], cause: str) -> bool:
-        event = self.pool.run("examine", fresh=True, limit=self.config.launch.timeout, program=program, options=options)
-        return event.kind == "died" and event.data["cause"] == cause
-
-    def _shrink_crash(self, seed: Seed, edits: list[Any], options: dict[str, Any], scenario: str, cause: str) -> dict[str, Any]:
-        tries = 0
-        only = [] if scenario == "direct" else [scenario]
-        deadline = time.monotonic() + 2 * self.config.shrink_seconds
-
-        def more() -> bool:
-            return tries < CRASH_PROBES and time.monotonic() < deadline
-
-        def shows(program: Program) -> bool:
-            nonlocal tries
-            tries += 1
-            return more() and self._dies(to_json(program), {**options, "scenarios": only}, cause)
-
-        original = from_json(seed.program)
-        kept = shrink_edits(original, [Edit.from_json(e) for e in edits], shows)
-        return to_json(shrink_program(apply_all(original, kept), shows, more))
+    def collect_deaths(self) -> None:
+        """Take in the post-mortems that are done."""
+        while not self.desk.finished.empty():
+            death, document = self.desk.finished.get()
+            waiting = f"{death.seed.api}|{death.cause}"
+            key = finding_key(death.seed.api, "", {**document, "oracle": "process"})
+            self.aliases[waiting] = key
+            times = self.pending.pop(waiting, 1)
+            if key in self.known:
+                self.store.met_again(self.campaign, key, times)
+            else:
+                self.pending[key] = times
+                self._save(key, document)
 
 
 def _mutant(suspicion: dict[str, Any]) -> dict[str, Any]:

@@ -25,6 +25,8 @@ LARGEST = {"float32": 3e38, "float16": 6e4, "bfloat16": 3e38, "complex64": 3e38}
 PERTURBED = 64.0
 ROUNDED = 256.0
 PROBES = 4
+# Beyond the bar and below this many bars, digits were lost in intermediates that nobody can see.
+CLEARLY = 16.0
 
 
 def check_precision(trial: Trial, ways: dict[Modes, Outcome]) -> list[Verdict]:
@@ -64,8 +66,7 @@ def _judge(trial: Trial, twin: Trial, modes: Modes, number: float, wanted: float
         return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, names, f"overflow or underflow of {lowest}")
     if lowest in ("float16", "bfloat16"):
         return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, names, f"rounding of {lowest} intermediates cannot be told apart")
-    size = max(abs(wanted), bar)
-    if np.isfinite(number) and abs(number - wanted) < 0.1 * size:
+    if np.isfinite(number) and abs(number - wanted) < CLEARLY * bar:
         return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, names, f"a loss of digits in {lowest}", wanted, number, bar)
     kind = PRECISION if np.isfinite(number) else NONFINITE
     reason = f"{names[0]} in {lowest} is further from float64 than rounding explains"

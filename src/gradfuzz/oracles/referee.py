@@ -77,8 +77,8 @@ def judge(trial: Trial, order: int, numbers: dict[Modes, float], base: Modes) ->
         return [_inconclusive(order, line, "nondeterministic: two runs differ")]
     wrong = line.wrong()
     if not wrong:
-        sure = line.numeric.error * NUMERIC_BARS <= CONCLUSIVE * max(map(abs, [*line.numbers.values(), line.numeric.magnitude]))
-        if sure or not line.numeric.magnitude:
+        size = max(map(abs, [*line.numbers.values(), line.numeric.magnitude]))
+        if NUMERIC_BARS * line.numeric.error <= CONCLUSIVE * size or size == 0:
             return [Verdict(AGREE, "gradient", order=order, reason=f"after {len(line.numeric.steps)} steps")]
         return [_inconclusive(order, line, "noisy or ill-conditioned")]
     broken = [m for m in wrong if not np.isfinite(line.numbers[m])]

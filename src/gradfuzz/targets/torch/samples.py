@@ -15,6 +15,7 @@ import torch
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.model import Call, Let, Program, Ref
 from gradfuzz.program.text import to_text
+from gradfuzz.program.values import materialise
 from gradfuzz.targets.protocol import SeedProgram, Target
 from gradfuzz.targets.torch.recorder import NotRecordable, Recorder, public_name
 
@@ -23,6 +24,9 @@ VARIANT_SAMPLES = 2
 SAMPLES_PER_MODULE = 6
 MAX_SAMPLE_ELEMENTS = 20_000
 SHORT_SIDE = 3
+# A relative step this small moves a smooth function by as little; a jump is a thousand times more.
+LABEL_STEP = 1e-9
+LABEL_JUMP = 1e-5
 HERMITIAN_WRAPPERS = ("gradcheck_wrapper_hermitian_input",)
 
 
@@ -109,7 +113,7 @@ def _recorded(target: Target, info: Any, sample: Any, op: Any) -> Program | None
         try:
             program = _reduced(_record(target, info, sample, op, exact))
             if _runs(target, program):
-                return program
+                return _with_fixed_labels(target, program)
         except (ProgramError, RuntimeError, TypeError, ValueError, IndexError, AttributeError, NotImplementedError, AssertionError):
             continue
     return None
@@ -163,6 +167,27 @@ def _wrap(recorder: Recorder, value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _wrap(recorder, part) for key, part in value.items()}
     return value
+
+
+def _with_fixed_labels(target: Target, program: Program) -> Program:
+    """Floating inputs that are really labels (±1, class numbers) are not differentiated: F jumps where they are moved."""
+    names = [name for name, r in program.inputs.items() if r.differentiable]
+    for position, name in enumerate(names):
+        recipe = program.inputs[name]
+        array = materialise(recipe)
+        if not array.size or array.dtype.kind != "f" or (array != np.round(array)).any() or not (array != 0).any():
+            continue
+        arrays = [materialise(program.inputs[n]) for n in names]
+        before = target.point(program, arrays).first()
+        arrays[position] = array * (1 + LABEL_STEP)
+        after = target.point(program, arrays).first()
+        moved = max((float(np.abs(a - b).max()) for a, b in zip(before, after) if a.size and a.shape == b.shape), default=0.0)
+        size = max((float(np.abs(a).max()) for a in before if a.size), default=0.0)
+        if moved > LABEL_JUMP * size:
+            program = program.with_inputs({name: replace(recipe, grad=False)})
+            names = [n for n in names if n != name]
+            return _with_fixed_labels(target, program)
+    return program
 
 
 def _runs(target: Target, program: Program) -> bool:
