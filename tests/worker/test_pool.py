@@ -23,7 +23,7 @@ def job(name, order=1, **more):
 def pool():
     from tests.conftest import PLANTED
 
-    launch = Launch("torch", modules=MODULES, paths=(str(PLANTED),), timeout=3.0, memory=1500)
+    launch = Launch("torch", modules=MODULES, paths=(str(PLANTED),), timeout=8.0, memory=600)
     with Pool(launch, 2) as pool:
         yield pool
 

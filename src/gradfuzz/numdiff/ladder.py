@@ -25,6 +25,8 @@ RUNGS = 11
 # results on a coarse grid can happen to be evenly spaced at one.
 NOISE_STEPS = (2.0**-24, 1.618 * 2.0**-23)
 NOISE_POINTS = 7
+# A finer step contradicts the estimate if it lies this many error bars away.
+CONTRADICTION = 16.0
 # Error of one evaluation in units of the last place. Library kernels are good to a few; reductions to a few more.
 ROUNDING_UNITS = 4.0
 
@@ -136,8 +138,12 @@ def estimate(line: Line, at_zero: Array, epsilon: float, first_step: float = FIR
 
 
 def _ridders(slopes: list[float], floors: list[float]) -> tuple[float, float]:
-    """The entry of the extrapolation table that moves least, and by how much it moves."""
-    best, best_error = float("nan"), float("inf")
+    """The entry of the extrapolation table that moves least, and by how much it moves.
+
+    Finer steps than those it was made from must not contradict it: a function with a feature of its own at a finer scale has
+    a slope there that coarse steps know nothing of.
+    """
+    best, best_error, row_of_best = float("nan"), float("inf"), 0
     previous: list[float] = []
     for i, slope in enumerate(slopes):
         row = [slope]
@@ -147,9 +153,13 @@ def _ridders(slopes: list[float], floors: list[float]) -> tuple[float, float]:
             row.append((row[j - 1] * power - previous[j - 1]) / (power - 1))
             moved = max(abs(row[j] - row[j - 1]), abs(row[j] - previous[j - 1]))
             if moved + floors[i] < best_error:
-                best, best_error = row[j], moved + floors[i]
+                best, best_error, row_of_best = row[j], moved + floors[i], i
         previous = row
-    return best, best_error
+    # A finer step truncates less, so it may not be further off than the step before, beyond rounding.
+    coarse = abs(slopes[row_of_best] - best) if slopes else 0.0
+    finer = zip(slopes[row_of_best + 1 :], floors[row_of_best + 1 :])
+    contradicted = sum(1 for slope, floor in finer if abs(slope - best) > coarse + CONTRADICTION * (best_error + floor))
+    return (best, best_error) if contradicted < 2 else (best, float("inf"))
 
 
 def _one_sided(rungs: list[tuple[float, Array, Array]]) -> Side | None:

@@ -22,8 +22,8 @@ WIDER = {"float32": "float64", "float16": "float64", "bfloat16": "float64", "com
 LARGEST = {"float32": 3e38, "float16": 6e4, "bfloat16": 3e38, "complex64": 3e38}
 
 # Intermediates round too, and there are more of them than inputs; the perturbation sees only the inputs'.
-PERTURBED = 64.0
-ROUNDED = 256.0
+PERTURBED = 16.0
+ROUNDED = 64.0
 PROBES = 4
 # Beyond the bar and below this many bars, digits were lost in intermediates that nobody can see.
 CLEARLY = 16.0

@@ -35,6 +35,7 @@ TIE = 1e-2
 BELOW_ROUNDING = 2.0**14
 # And below these a result of that rounding unit underflows.
 SMALLEST = {2.0**-52: 1e-300, 2.0**-23: 1e-36}
+LARGE_STEPS = tuple(2.0**k for k in (2, 8, 20, 40, 60, 100, 200, 330))
 TINY_STEPS = tuple(2.0**-k for k in (26, 30, 34, 38, 42, 46, 60, 90))
 
 
@@ -130,7 +131,9 @@ def _judge_wrong(trial: Trial, order: int, line: Line, wrong: list[Modes], base:
     leftover = max(BELOW_ROUNDING * trial.epsilon * _sizes(trial, line.along), SMALLEST.get(trial.epsilon, 1e-4))
     if line.numeric.value == 0.0 and abs(number) < leftover:
         return _inconclusive(order, line, "below rounding: the function is constant as far as can be seen")
-    if _seen_at_tiny_steps(trial, order, line, number, base):
+    if line.numeric.value == 0.0 and _seen_at_large_steps(trial, line, number, base):
+        return _inconclusive(order, line, "absorbed: the steps are lost beside much larger numbers")
+    if _seen_at_tiny_steps(trial, line, number, base):
         return _inconclusive(order, line, "a feature smaller than the steps")
     if at_kink or line.numeric.kink or (order == 1 and gap > TIE * max(abs(number), abs(line.numeric.value))):
         low, high = _slopes_nearby(trial, line.along)
@@ -167,7 +170,19 @@ def _sizes(trial: Trial, along: Vec) -> float:
     return largest * max((float(np.abs(a).max()) for a in along.arrays if a.size), default=1.0)
 
 
-def _seen_at_tiny_steps(trial: Trial, order: int, line: Line, number: float, base: Modes) -> bool:
+def _seen_at_large_steps(trial: Trial, line: Line, number: float, base: Modes) -> bool:
+    """Whether a function that did not move at all does move as AD says once the step is large enough to count."""
+    us = [trial.direction(i) for i in range(len(base))]
+    along = trial.line(base, us, line.along)
+    with np.errstate(all="ignore"):
+        for t in LARGE_STEPS:
+            plus, minus = along(t), along(-t)
+            if plus.shape == minus.shape and abs(float((plus - minus).sum()) / (2 * t) - number) <= 0.5 * abs(number):
+                return True
+    return False
+
+
+def _seen_at_tiny_steps(trial: Trial, line: Line, number: float, base: Modes) -> bool:
     """Whether AD is right about something finer than the ladder's steps, or about something too fine to be seen at all."""
     us = [trial.direction(i) for i in range(len(base))]
     along = trial.line(base, us, line.along)
