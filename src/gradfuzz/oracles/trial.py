@@ -17,6 +17,7 @@ Array = Any
 _POOL_SIZE = 2**16
 _POOL = np.random.default_rng(271828).standard_normal(_POOL_SIZE)
 DOUBLE_UNIT = 2.0**-52
+_REAL, _COMPLEX = np.dtype(np.float64), np.dtype(np.complex128)
 
 
 class Trial:
@@ -66,7 +67,9 @@ class Trial:
         while len(self._directions) <= index:
             arrays = []
             for x, scale, structure in zip(self.inputs, self.point.scales, self.point.structures):
-                array = np.asarray(self.noise(x.shape, _wide(x.dtype)) * scale)
+                array = self.noise(x.shape, _COMPLEX if x.dtype.kind == "c" else _REAL) * scale
+                if x.ndim == 0:
+                    array = np.asarray(array)  # NumPy turns products of 0-dimensional arrays into scalars
                 arrays.append(project(array, structure) if structure else array)
             self._directions.append(Vec(arrays))
         return self._directions[index]
@@ -133,7 +136,7 @@ class Trial:
         return lambda t: self.components(self.attempt(modes, us, along, t))
 
     def scenarios(self, order: int, only: frozenset[str] | None = None) -> list[Modes]:
-        return [modes for modes in nestings(order) if only is None or scenario_name(modes) in only]
+        return nestings(order) if only is None else [modes for modes in nestings(order) if scenario_name(modes) in only]
 
     def rule(self) -> str:
         """The one derivative rule at work, if there is just one; else nothing."""
@@ -154,7 +157,7 @@ def contract(weights: list[Array], arrays: list[Array]) -> float:
 
 
 def _wide(dtype: Any) -> Any:
-    return np.dtype(np.complex128 if dtype.kind == "c" else np.float64)
+    return _COMPLEX if dtype.kind == "c" else _REAL
 
 
 def _double(array: Array) -> Array:

@@ -44,29 +44,41 @@ def resolve(path: str, language: Language) -> Any:
 
 
 class Compiler:
-    """Turns expressions into closures. `call_value` says how a variable itself is called (a module)."""
+    """Turns expressions into closures. `call_value` says how a variable itself is called, `is_module_class` what makes modules."""
 
-    def __init__(self, language: Language, call_value: Callable[..., Any]) -> None:
+    def __init__(
+        self, language: Language, call_value: Callable[..., Any], is_module_class: Callable[[Any], bool] = lambda _: False
+    ) -> None:
         self.language = language
         self.call_value = call_value
+        self.is_module_class = is_module_class
         self._resolved: dict[str, Any] = {}
-        self._statements: dict[int, tuple[Let, Thunk]] = {}
+        self._statements: dict[int, tuple[Let, Thunk, bool]] = {}
         self.traits: dict[tuple[int, ...], tuple[bool, bool]] = {}  # what a target learnt about a sequence of closures
 
-    def statement(self, statement: Let) -> Thunk:
-        """The closure of a statement, remembered: mutants that differ in their tensors only share their calls."""
+    def statement(self, statement: Let) -> tuple[Let, Thunk, bool]:
+        """(the statement, its closure, whether it constructs a module), remembered: most mutants share their calls."""
         found = self._statements.get(id(statement))
         if found is None or found[0] is not statement:
             if len(self._statements) > 10_000:
                 self._statements.clear()
                 self.traits.clear()
-            found = self._statements[id(statement)] = (statement, self.thunk(statement.value))
-        return found[1]
+            found = (statement, self.thunk(statement.value), self.is_constructor(statement.value))
+            self._statements[id(statement)] = found
+        return found
 
     def resolve(self, path: str) -> Any:
         if path not in self._resolved:
             self._resolved[path] = resolve(path, self.language)
         return self._resolved[path]
+
+    def is_constructor(self, value: Expr) -> bool:
+        """Whether an expression makes a module, perhaps with `.eval()` and the like behind it."""
+        while isinstance(value, Call) and value.func[0] == "." and value.args and isinstance(value.args[0], Call):
+            value = value.args[0]
+        if not isinstance(value, Call) or "." not in value.func or value.func[0] == ".":
+            return False
+        return self.is_module_class(self.resolve(value.func))
 
     def thunk(self, node: Expr) -> Thunk:
         if isinstance(node, Ref):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Protocol
 
 from gradfuzz.program.language import Language
@@ -26,6 +27,7 @@ def scenario_name(modes: Modes) -> str:
     return "-over-".join(_MODE_NAMES[m] for m in reversed(modes)) or "direct"
 
 
+@lru_cache(maxsize=16)
 def nestings(order: int) -> list[Modes]:
     """All scenarios of an order, reverse-most first."""
     found: list[Modes] = [()]
@@ -44,18 +46,18 @@ class Vec:
         self.native: Any = None
 
 
-@dataclass
 class Outcome:
     """What one scenario gave: F's outputs as seen under it, and the derivative still to be contracted.
 
     After an outermost forward mode `result` has one array per output, to be contracted with v;
     after an outermost reverse mode it is one number, contracted already. For the direct run it is the outputs.
+    `live` says which outputs the library declares to have a derivative; None: it does not say.
     """
 
-    outputs: list[Array]
-    result: list[Array]
-    contracted: bool = False
-    live: list[bool] | None = None  # which outputs the library says have a derivative; None: it does not say
+    __slots__ = ("contracted", "live", "outputs", "result")
+
+    def __init__(self, outputs: list[Array], result: list[Any], contracted: bool = False, live: list[bool] | None = None) -> None:
+        self.outputs, self.result, self.contracted, self.live = outputs, result, contracted, live
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ import torch
 import torch.autograd.forward_ad as fwd
 
 from gradfuzz.errors import ProgramError
-from gradfuzz.program.model import MAX_ELEMENTS, Call, Program, Tensor
+from gradfuzz.program.model import MAX_ELEMENTS, Program, Tensor
 from gradfuzz.program.values import magnitude, materialise, size_of
 from gradfuzz.targets.evaluate import Compiler
 from gradfuzz.targets.protocol import Modes, Outcome, Vec
 from gradfuzz.targets.torch import nesting
 from gradfuzz.targets.torch.layouts import lay_out
-from gradfuzz.targets.torch.modules import Module, build_module, is_module_class
+from gradfuzz.targets.torch.modules import Module, build_module
 
 Array = Any
 DTYPES = {name: getattr(torch, name) for name in (
@@ -71,12 +71,14 @@ class TorchPoint:
                     self._add_leaf(name, tensor, value.structure, magnitude(value) if replaced is None else size_of(array))
                 else:
                     self.fixed[name] = tensor
-            elif _constructs_module(value, compiler):
-                module = build_module(compiler.thunk(value)(self.fixed), self._module_dtype(), RNG_SEED)
-                self.fixed[statement.names[0]] = module
-                modules.append((statement.names[0], module))
             else:
-                self.steps.append((statement.names, compiler.statement(statement)))
+                _, thunk, constructs = compiler.statement(statement)
+                if constructs:
+                    module = build_module(thunk(self.fixed), self._module_dtype(), RNG_SEED)
+                    self.fixed[statement.names[0]] = module
+                    modules.append((statement.names[0], module))
+                else:
+                    self.steps.append((statement.names, thunk))
         for name, module in modules:
             for parameter, tensor in module.parameters.items():
                 if replaced is not None:
@@ -201,11 +203,12 @@ class TorchPoint:
             _set_grad(False)
         cotangents = self.native_like(v)
         flags = [o.requires_grad for o in outputs]
-        live = [(o, c if c.dtype == o.dtype else c.to(o.dtype)) for o, c, on in zip(outputs, cotangents, flags) if on]
-        self._taped = [o for o, _ in live]
-        if not live:
+        taped = outputs if all(flags) else [o for o in outputs if o.requires_grad]
+        if not taped:
             raise NoGradient("no output depends on a differentiable input")
-        grads = _run_backward(tuple([o for o, _ in live]), tuple([c for _, c in live]), False, False, tuple(leaves), True, False)
+        weights = [c if c.dtype == o.dtype else c.to(o.dtype) for o, c in zip(outputs, cotangents) if o.requires_grad]
+        self._taped = taped
+        grads = _run_backward(tuple(taped), tuple(weights), False, False, tuple(leaves), True, False)
         total = 0.0
         for grad, direction in zip(grads, u.arrays):
             if grad is not None:
@@ -311,12 +314,3 @@ def flatten(value: Any, found: list[torch.Tensor]) -> None:
     elif isinstance(value, dict):
         for part in value.values():
             flatten(part, found)
-
-
-def _constructs_module(value: Any, compiler: Compiler) -> bool:
-    """Whether an expression makes a module, perhaps with `.eval()` and the like behind it."""
-    while isinstance(value, Call) and value.func[0] == "." and value.args and isinstance(value.args[0], Call):
-        value = value.args[0]
-    if not isinstance(value, Call) or "." not in value.func or value.func[0] == ".":
-        return False
-    return is_module_class(compiler.resolve(value.func))

@@ -17,7 +17,7 @@ from gradfuzz.program.language import language_for
 from gradfuzz.program.model import Program
 from gradfuzz.targets.evaluate import Compiler
 from gradfuzz.targets.protocol import Point, Refusal, SeedProgram
-from gradfuzz.targets.torch.modules import call_value
+from gradfuzz.targets.torch.modules import call_value, is_module_class
 from gradfuzz.targets.torch.nesting import NestingUnsupported, functional
 from gradfuzz.targets.torch.point import NoGradient, TorchPoint
 
@@ -43,7 +43,7 @@ class TorchTarget:
     def __init__(self, modules: tuple[str, ...] = ()) -> None:
         self.version = str(torch.__version__).split("+")[0]
         self.language = language_for("torch", modules)
-        self.compiler = Compiler(self.language, call_value)
+        self.compiler = Compiler(self.language, call_value, is_module_class)
         rows = json.loads(_REFUSALS.read_text())["refusals"]
         self._refusals = [(re.compile(row["pattern"]), row["kind"]) for row in rows]
         torch.set_num_threads(1)
