@@ -84,7 +84,6 @@ REFUSED = [
     ("x = tensor([2], 'float64', normal(seed=1))", 1, 12, "shape"),
     ("torch = 1", 1, 1, "meaning of its own"),
     ("y = torch.sin(b'x')", 1, 15, "bytes"),
-    ("x = (", 1, 5, "not Python"),
 ]
 
 
@@ -94,6 +93,12 @@ def test_what_is_outside_the_language_is_refused_with_line_column_and_reason(tex
         parse(text, TORCH)
     assert (caught.value.line, caught.value.column) == (line, column)
     assert reason in str(caught.value)
+
+
+def test_what_is_not_python_is_said_so_with_its_line():
+    with pytest.raises(ProgramError, match="not Python") as caught:
+        parse("x = 1\ny = (", TORCH)
+    assert caught.value.line == 2 and caught.value.column > 0
 
 
 def test_programs_that_ask_for_too_much_are_refused():
