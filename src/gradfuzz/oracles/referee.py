@@ -35,6 +35,8 @@ TIE = 1e-2
 BELOW_ROUNDING = 2.0**14
 # And below these a result of that rounding unit underflows.
 SMALLEST = {2.0**-52: 1e-300, 2.0**-23: 1e-36}
+# From here on a double has no fraction: rounding and truncation look like the identity.
+WHOLE = 2.0**51
 LARGE_STEPS = tuple(2.0**k for k in (2, 8, 20, 40, 60, 100, 200, 330))
 TINY_STEPS = tuple(2.0**-k for k in (26, 30, 34, 38, 42, 46, 60, 90))
 
@@ -131,6 +133,8 @@ def _judge_wrong(trial: Trial, order: int, line: Line, wrong: list[Modes], base:
     leftover = max(BELOW_ROUNDING * trial.epsilon * _sizes(trial, line.along), SMALLEST.get(trial.epsilon, 1e-4))
     if line.numeric.value == 0.0 and abs(number) < leftover:
         return _inconclusive(order, line, "below rounding: the function is constant as far as can be seen")
+    if number == 0.0 and all(bool((np.abs(o) >= WHOLE).all()) for o in trial.direct if o.size):
+        return _inconclusive(order, line, "absorbed: outputs so large that steps of one cannot be seen")
     if line.numeric.value == 0.0 and _seen_at_large_steps(trial, line, number, base):
         return _inconclusive(order, line, "absorbed: the steps are lost beside much larger numbers")
     if _seen_at_tiny_steps(trial, line, number, base):
@@ -150,7 +154,8 @@ def _judge_nonfinite(trial: Trial, order: int, line: Line, broken: list[Modes], 
     """NaN cannot be narrowed down by contraction, so the numeric side is: every probed element must be smooth."""
     if line.numeric.kink and order > 1:
         return _inconclusive(order, line, "kink")
-    if line.numeric.value != 0.0 and NUMERIC_BARS * line.numeric.error > 0.1 * abs(line.numeric.value):
+    enough = 0.1 * abs(line.numeric.value) or CONCLUSIVE * _sizes(trial, line.along)
+    if NUMERIC_BARS * line.numeric.error > enough:
         return _inconclusive(order, line, "noisy or ill-conditioned")
     us = [trial.direction(i) for i in range(len(base))]
     at_zero = trial.components(trial.attempt(base, us))

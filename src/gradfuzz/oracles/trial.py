@@ -97,6 +97,10 @@ class Trial:
             found = self._outcomes[modes] = self.attempt(modes, [self.direction(i) for i in range(len(modes))])
         return found
 
+    def outcome_of(self, modes: Modes, direction: Vec) -> Outcome:
+        """One scenario along a direction of the caller's; raises what the library raises."""
+        return self.point.run(modes, [direction], self.v)
+
     def attempt(
         self, modes: Modes, us: Sequence[Vec], along: Vec | None = None, shift: float = 0.0, v: Vec | None = None
     ) -> Outcome | Refusal:

@@ -212,6 +212,8 @@ class TorchPoint:
         total = 0.0
         for grad, direction in zip(grads, u.arrays):
             if grad is not None:
+                if grad.layout != torch.strided:
+                    grad = grad.to_dense()  # gradients of embeddings may be sparse
                 if tuple(grad.shape) != direction.shape:
                     raise WrongGradientShape(f"the gradient has shape {tuple(grad.shape)}, the input {direction.shape}")
                 total += dot(to_numpy(grad), direction)
