@@ -1,0 +1,106 @@
+"""What check_gradients costs on functions of 10,000 inputs, in evaluations of the same function, measured side by side.
+
+The clock runs for both in turn, so that a busy machine slows both alike. The bar: no more than 15 evaluations.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+
+import numpy as np
+
+import gradfuzz
+
+BAR = 15.0
+INPUTS = 10_000
+ROUNDS = 15
+
+
+def cases():
+    rng = np.random.default_rng(0)
+    import torch
+
+    weights = torch.from_numpy(rng.standard_normal((100, 100)))
+
+    def torch_layers(x):
+        y = x.reshape(100, 100)
+        for _ in range(6):
+            y = torch.tanh(y @ weights * 0.1)
+        return torch.logsumexp(y, dim=1).sum()
+
+    def torch_elementwise(x):
+        return torch.sin(x) * torch.exp(-x * x)
+
+    x = torch.from_numpy(rng.standard_normal(INPUTS))
+    yield "torch, six layers", torch_layers, x, None
+    yield "torch, elementwise", torch_elementwise, x, None
+    try:
+        import jax
+        import jax.numpy as jnp
+
+        jax.config.update("jax_enable_x64", True)
+        w = jnp.asarray(weights.numpy())
+
+        @jax.jit
+        def jax_layers(x):
+            y = x.reshape(100, 100)
+            for _ in range(6):
+                y = jnp.tanh(y @ w * 0.1)
+            return jax.nn.logsumexp(y, axis=1).sum()
+
+        def jax_eager(x):
+            return jnp.sin(x) * jnp.exp(-x * x)
+
+        yield "jax, six layers, jit", jax_layers, jnp.asarray(x.numpy()), None
+        yield "jax, elementwise, eager", jax_eager, jnp.asarray(x.numpy()), None
+    except ImportError:
+        print("jax is not installed: skipped", file=sys.stderr)
+    try:
+        import autograd.numpy as anp
+
+        a = weights.numpy()
+
+        def hips_layers(x):
+            y = x.reshape(100, 100)
+            for _ in range(6):
+                y = anp.tanh(anp.dot(y, a) * 0.1)
+            return anp.sum(anp.log(anp.sum(anp.exp(y), axis=1)))
+
+        yield "autograd, six layers", hips_layers, x.numpy(), "autograd"
+    except ImportError:
+        print("autograd is not installed: skipped", file=sys.stderr)
+
+
+def main() -> int:
+    over = 0
+    for name, function, x, library in cases():
+        ratio, once = measure(function, x, library)
+        over += ratio > BAR
+        print(f"{name:26} one evaluation {1e3 * once:8.3f} ms   check_gradients = {ratio:5.1f} evaluations   (bar: {BAR:.0f})")
+    return 1 if over else 0
+
+
+def measure(function, x, library) -> tuple[float, float]:
+    """(check_gradients in evaluations, seconds of one evaluation); medians of rounds in turn."""
+    once, whole = [], []
+    evaluate(function, x)
+    gradfuzz.check_gradients(function, x, library=library)
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        for _ in range(10):
+            evaluate(function, x)
+        middle = time.perf_counter()
+        gradfuzz.check_gradients(function, x, library=library)
+        once.append((middle - start) / 10)
+        whole.append(time.perf_counter() - middle)
+    return statistics.median(whole) / statistics.median(once), statistics.median(once)
+
+
+def evaluate(function, x) -> None:
+    np.asarray(function(x))  # waits for libraries that compute in the background
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+"""One call for people's own functions: every way of differentiating must agree, or it raises with the evidence."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gradfuzz.errors import GradfuzzError
+from gradfuzz.oracles.check import Examination, Options, examine
+from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, INVALID, Verdict
+from gradfuzz.program.values import materialise
+from gradfuzz.targets.protocol import Refusal, nestings, scenario_name
+from gradfuzz.testing import message
+from gradfuzz.testing.evidence import Evidence, gather
+from gradfuzz.testing.function import FunctionTarget, Subject, subject_of
+from gradfuzz.testing.library import Library, pick
+from gradfuzz.testing.smallest import smallest
+
+
+class GradientMismatch(AssertionError):
+    """The ways of differentiating a function disagree beyond their error bars. The message is the evidence.
+
+    `verdict` is the oracle's word, `evidence` the table, `example` the smallest failing inputs by name, `reproducer` a script.
+    """
+
+    def __init__(self, text: str, verdict: Verdict, evidence: Evidence | None, example: dict[str, Any], reproducer: str) -> None:
+        super().__init__(text)
+        self.verdict, self.evidence, self.example, self.reproducer = verdict, evidence, example, reproducer
+
+
+class InconclusiveWarning(UserWarning):
+    """Nothing is known to be wrong, and the derivative could not be judged either."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What a check that passed has seen."""
+
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def conclusive(self) -> bool:
+        return not self.reasons
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why something could not be judged."""
+        return [f"order {v.order}: {v.reason}" for v in self.verdicts if v.outcome == INCONCLUSIVE]
+
+
+def check_gradients(
+    f: Callable[..., Any],
+    *inputs: Any,
+    order: int = 1,
+    modes: Sequence[str] | None = None,
+    library: Any = None,
+    structure: str | Sequence[str | None] | None = None,
+    seed: int = 0,
+    shrink: bool = True,
+) -> Agreement:
+    """Check that reverse mode, forward mode and the numeric derivative of `f` agree at the inputs, up to `order`.
+
+    `f` takes and returns tensors of torch, jax or tensorflow, arrays of HIPS autograd, or tensors of your own (`library=Adapter(…)`).
+    Inputs are tensors or NumPy arrays, also inside lists and dicts; floating ones are differentiated, others are passed on.
+
+    - `modes`: only these ways, as in `("reverse",)` or `("forward-over-reverse",)`;
+    - `library`: "torch", "jax", "tensorflow", "autograd" or an Adapter, where the inputs do not tell;
+    - `structure`: what the inputs are, so that steps stay inside: "symmetric", "positive_definite", "simplex", "lower", "upper",
+      one for all or one for each differentiated input;
+    - `seed`: chooses the random directions; `shrink=False` skips the search for a smaller example.
+
+    The cost is a few evaluations of `f`, whatever the number of inputs. There is no tolerance to choose: a difference counts if it
+    exceeds the error bars of both sides. Raises GradientMismatch; warns where nothing can be said (at a kink, at an edge of the domain).
+    """
+    chosen = pick(library, inputs)
+    with chosen.session():
+        subject = subject_of(f, inputs, chosen, structure)
+        options = Options(order, _scenarios(modes, order, chosen), seed)
+        target = FunctionTarget(subject)
+        examination = examine(target.as_target, target.own_program, options)
+        if examination.outcome == DISAGREE:
+            raise _mismatch(target, options, examination, shrink)
+    return _agreement(subject, examination, target.error)
+
+
+def gradients_agree(f: Callable[..., Any], *inputs: Any, **options: Any) -> bool:
+    """`check_gradients` as a yes or no; takes the same arguments."""
+    try:
+        check_gradients(f, *inputs, **{"shrink": False, **options})
+    except GradientMismatch:
+        return False
+    return True
+
+
+def _scenarios(modes: Sequence[str] | None, order: int, library: Library) -> frozenset[str] | None:
+    if order < 1:
+        raise GradfuzzError(f"order={order}: derivatives start at order 1")
+    if order > library.highest_order:
+        raise GradfuzzError(f"order={order}: {library.name} is differentiated up to order {library.highest_order} here; use a lower order")
+    if modes is None:
+        return None if library.forward_mode else frozenset({"reverse"})
+    known = [scenario_name(m) for k in range(1, order + 1) for m in nestings(k)]
+    for name in [modes] if isinstance(modes, str) else modes:
+        if name not in known:
+            raise GradfuzzError(f"unknown mode {name!r} at order {order}; known: {', '.join(known)}")
+    return frozenset([modes] if isinstance(modes, str) else modes)
+
+
+def _agreement(subject: Subject, examination: Examination, error: BaseException | None) -> Agreement:
+    if examination.outcome == INVALID:
+        raise GradfuzzError(f"{subject.title} itself fails at these inputs: {error!r}") from error
+    if not any(v.outcome in (AGREE, INCONCLUSIVE) for v in examination.verdicts):
+        reasons = "; ".join(dict.fromkeys(v.reason for v in examination.verdicts)) or "no way of differentiating it was asked for"
+        raise GradfuzzError(f"{subject.title} cannot be checked: {reasons}")
+    found = Agreement(tuple(examination.verdicts))
+    if not found.conclusive:
+        warnings.warn(f"the gradient of {subject.title} could not be judged ({'; '.join(found.reasons)})", InconclusiveWarning, stacklevel=3)
+    return found
+
+
+def _mismatch(target: FunctionTarget, options: Options, examination: Examination, shrink: bool) -> GradientMismatch:
+    subject = target.subject
+    program = subject.program(listed=True)
+    first = examination.findings[0]
+    if shrink:
+        program = smallest(target, options, program, first)
+    again = examine(target.as_target, program, options)
+    verdict = next((v for v in again.findings if v.kind == first.kind), first)
+    trial = again.trial if verdict in again.findings else examination.trial
+    if trial is examination.trial:
+        program = subject.program(listed=True)
+    evidence = None
+    if trial is not None and verdict.oracle == "gradient":
+        ways = [m for m in trial.scenarios(verdict.order, options.scenarios) if not isinstance(trial.outcome(m), Refusal)]
+        evidence = gather(trial, verdict.order, ways)
+    example = {name: materialise(recipe) for name, recipe in program.inputs.items()}
+    fixed = [name for name, recipe in program.inputs.items() if not recipe.differentiable]
+    script = message.reproducer(subject, program, options)
+    return GradientMismatch(message.mismatch(subject, first, verdict, evidence, script, fixed), verdict, evidence, example, script)
+
+
+__all__ = ["Agreement", "GradientMismatch", "InconclusiveWarning", "check_gradients", "gradients_agree"]
