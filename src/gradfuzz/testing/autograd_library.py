@@ -39,7 +39,7 @@ class AutogradLibrary:
         return str(tensor.dtype)
 
     def tensor(self, array: Array, dtype: str) -> Any:
-        return np.array(array, dtype)
+        return np.asarray(array, dtype)
 
     def array(self, tensor: Any) -> Array:
         return np.asarray(tensor)

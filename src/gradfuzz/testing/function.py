@@ -100,7 +100,7 @@ def _slotted(subject: Subject, name: str, value: Any, picky: bool) -> Any:
     dtype = str(value.dtype) if plain else library.dtype(value) if library.owns(value) else ""
     if dtype not in UNITS or (picky and not getattr(value, "requires_grad", False)):
         # Whole numbers are labels and indices; libraries with tensors of their own want them as such.
-        return library.tensor(value, dtype) if plain and library.name in ("torch", "tensorflow") else value
+        return library.tensor(np.array(value), dtype) if plain and library.name in ("torch", "tensorflow") else value
     subject.names.append(name)
     subject.arrays.append(np.array(value if plain else library.array(value)))
     subject.dtypes.append(dtype)
@@ -182,8 +182,7 @@ class FunctionPoint:
         found = []
         for place, index in enumerate(self._moving):
             array = self._arrays[index]
-            if along is not None:
-                array = array + shift * along.arrays[place]
+            array = np.array(array) if along is None else np.asarray(array + shift * along.arrays[place])
             found.append(self.library.tensor(array, self._dtypes[index]))
         return found
 
@@ -194,5 +193,5 @@ class FunctionPoint:
             return self.subject.call(xs)
         moving = dict(zip(self._moving, xs))
         return self.subject.call(
-            [moving[i] if i in moving else self.library.tensor(a, d) for i, (a, d) in enumerate(zip(self._arrays, self._dtypes))]
+            [moving[i] if i in moving else self.library.tensor(np.array(a), d) for i, (a, d) in enumerate(zip(self._arrays, self._dtypes))]
         )

@@ -40,7 +40,7 @@ class HomeMade:
         return str(self.array(tensor).dtype)
 
     def tensor(self, array: Array, dtype: str) -> Any:
-        return self.adapter.tensor(np.array(array, dtype))
+        return self.adapter.tensor(np.asarray(array, dtype))
 
     def array(self, tensor: Any) -> Array:
         return np.asarray(self.adapter.array(tensor))

@@ -40,7 +40,7 @@ class JaxLibrary:
         return str(tensor.dtype)
 
     def tensor(self, array: Array, dtype: str) -> Any:
-        return jnp.array(array, dtype)
+        return jax.device_put(array if str(array.dtype) == dtype else array.astype(jnp.dtype(dtype)))
 
     def array(self, tensor: Any) -> Array:
         array = np.asarray(tensor)
@@ -63,7 +63,7 @@ class JaxLibrary:
 
     def pull(self, function: Many, xs: Sequence[Any], weights: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         outputs, back = jax.vjp(lambda *inputs: tuple(function(inputs)), *xs)
-        gradients = back(tuple(_conjugate(jnp.asarray(w, o.dtype)) for w, o in zip(weights, outputs)))
+        gradients = back(tuple(_conjugate(w if w.dtype == o.dtype else w.astype(o.dtype)) for w, o in zip(weights, outputs)))
         return list(outputs), [_conjugate(g) for g in gradients]
 
     def inner(self, a: Sequence[Any], b: Sequence[Any]) -> Any:

@@ -42,7 +42,7 @@ class Library(Protocol):
         """The element type by NumPy's name; bfloat16 too."""
 
     def tensor(self, array: Array, dtype: str) -> Any:
-        """A fresh tensor that shares no memory with the array."""
+        """A tensor of the array's numbers. The array is the tensor's own from now on: it may share the memory."""
 
     def array(self, tensor: Any) -> Array:
         """The tensor's numbers; bfloat16 comes as float32."""

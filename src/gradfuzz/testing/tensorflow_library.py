@@ -34,7 +34,7 @@ class TensorflowLibrary:
         return str(tensor.dtype.name)
 
     def tensor(self, array: Array, dtype: str) -> Any:
-        return tf.constant(np.array(array), getattr(tf, dtype))
+        return tf.constant(array, getattr(tf, dtype))
 
     def array(self, tensor: Any) -> Array:
         array = np.asarray(tf.convert_to_tensor(tensor).numpy())

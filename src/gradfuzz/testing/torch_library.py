@@ -46,7 +46,8 @@ class TorchLibrary:
         return str(tensor.dtype).removeprefix("torch.")
 
     def tensor(self, array: Array, dtype: str) -> Any:
-        return torch.tensor(array, dtype=getattr(torch, dtype))
+        tensor = torch.from_numpy(np.asarray(array))
+        return tensor if str(array.dtype) == dtype else tensor.to(getattr(torch, dtype))
 
     def array(self, tensor: Any) -> Array:
         plain = tensor.detach().cpu().resolve_conj().resolve_neg()
