@@ -31,16 +31,37 @@ def shapes(min_dims: int = 0, max_dims: int = 3, min_side: int = 1, max_side: in
 
 
 def broadcastable_pair(max_dims: int = 3, max_side: int = 4) -> Strategy:
-    """(base, partner): two shapes of which the second broadcasts to the first. Shrinks to equal shapes of one element."""
+    """(base, partner): two shapes of which the second broadcasts to the first. Shrinks to equal shapes of one element.
+
+    Most draws are the forms that go wrong most often: a column (n, 1), a row (1, m) or (m,), or a number against (n, m).
+    """
+    sides = st.integers(2, max_side) if max_side >= 2 else st.just(1)
 
     @st.composite
-    def pair(draw: Any) -> tuple[Shape, Shape]:
+    def any_pair(draw: Any) -> tuple[Shape, Shape]:
         base = draw(shapes(min_dims=1, max_dims=max_dims, max_side=max_side))
         partner = tuple(side if not draw(st.booleans()) else 1 for side in base)
         dropped = draw(st.integers(0, len(base) - 1))
         return base, partner[dropped:]
 
-    return pair()
+    usual_suspects = [st.tuples(sides, sides).map(form) for form in (_column, _row, _flat_row, _number)]
+    return any_pair() if max_dims < 2 else st.one_of(any_pair(), *usual_suspects)
+
+
+def _column(sides: Shape) -> tuple[Shape, Shape]:
+    return sides, (sides[0], 1)
+
+
+def _row(sides: Shape) -> tuple[Shape, Shape]:
+    return sides, (1, sides[1])
+
+
+def _flat_row(sides: Shape) -> tuple[Shape, Shape]:
+    return sides, (sides[1],)
+
+
+def _number(sides: Shape) -> tuple[Shape, Shape]:
+    return sides, ()
 
 
 def broadcastable_shapes(n: int, max_dims: int = 3, max_side: int = 4) -> Strategy:
@@ -51,7 +72,9 @@ def broadcastable_shapes(n: int, max_dims: int = 3, max_side: int = 4) -> Strate
 
 def arrays(shape: Any = None, low: float = -2.0, high: float = 2.0, elements: Strategy | None = None) -> Strategy:
     """float64 arrays with numbers between `low` and `high`, or from a strategy of your own."""
-    return hnp.arrays(np.float64, _shape(shape), elements=_floats(low, high) if elements is None else elements)
+    chosen = _floats(low, high) if elements is None else elements
+    # No filling: an array of one number repeated hides what is wrong with its axes.
+    return hnp.arrays(np.float64, _shape(shape), elements=chosen, fill=st.nothing())
 
 
 def positive(shape: Any = None, low: float = 0.125, high: float = 4.0) -> Strategy:
