@@ -61,4 +61,6 @@ if __name__ == "__main__":
     held_out = np.arange(len(labels)) % 4 == 0
     model = MLP((2, 16, 16, 2))
     losses = train(model, points[~held_out], labels[~held_out])
-    print(f"loss {losses[0]:.3f} -> {losses[-1]:.3f}, accuracy on held-out points {accuracy(model, points[held_out], labels[held_out]):.1%}")
+    print(
+        f"loss {losses[0]:.3f} -> {losses[-1]:.3f}, accuracy on held-out points {accuracy(model, points[held_out], labels[held_out]):.1%}"
+    )

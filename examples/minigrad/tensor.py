@@ -12,7 +12,9 @@ from minigrad.engine import HEALTHY, Engine
 class Tensor:
     """An array that remembers how it was made."""
 
-    def __init__(self, data: Any, parents: tuple[Tensor, ...] = (), op: str = "", kept: tuple[Any, ...] = (), engine: Engine = HEALTHY) -> None:
+    def __init__(
+        self, data: Any, parents: tuple[Tensor, ...] = (), op: str = "", kept: tuple[Any, ...] = (), engine: Engine = HEALTHY
+    ) -> None:
         self.data = np.asarray(data, np.float64)
         self.grad: np.ndarray | None = None
         self.parents, self.op, self.kept, self.engine = parents, op, kept, engine

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
-from gradfuzz.cli.console import NOTHING_NEW
 from gradfuzz.cli.eps import find_function
 from gradfuzz.cli.run import DEFAULT_STORE, MAX_ORDER, StoreOption, run
 from gradfuzz.errors import GradfuzzError, ProgramError
@@ -52,11 +48,7 @@ def fuzz_function(
             seeds.write_text(text, encoding="utf-8")
         except OSError as error:
             raise GradfuzzError(f"--store {store}: {error.strerror}") from None
-    run(
-        target, python or sys.executable, time, mutants, None, None, [seeds], [module], order, None, workers or os.cpu_count(), seed,
-        Path(store), resume,
-    )  # fmt: skip
-    raise typer.Exit(NOTHING_NEW)
+    run(target, python, time, mutants, None, None, [seeds], [module], order, None, workers, seed, store, resume)
 
 
 def program_text(module: str, name: str, inputs: list[Input], seed: int) -> str:

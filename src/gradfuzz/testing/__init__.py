@@ -22,7 +22,7 @@ _HOMES = {
     "step_curve": "step_curve",
 }
 
-__all__ = sorted(_HOMES)  # noqa: PLE0605
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import version
 from typing import Any
@@ -31,6 +31,9 @@ class AutogradLibrary:
 
     def session(self) -> AbstractContextManager[Any]:
         return nullcontext()
+
+    def opened(self, function: Callable[..., Any], inputs: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return function, inputs
 
     def owns(self, value: Any) -> bool:
         return isinstance(value, (np.ndarray, np.floating)) or type(value).__name__ == "ArrayBox"

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.oracles.check import Examination, Options, examine
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, INVALID, Verdict
@@ -75,7 +77,8 @@ def check_gradients(
     exceeds the error bars of both sides. Raises GradientMismatch; warns where nothing can be said (at a kink, at an edge of the domain).
     """
     chosen = pick(library, inputs)
-    with chosen.session():
+    f, inputs = chosen.opened(f, inputs)
+    with chosen.session(), np.errstate(all="ignore"):
         subject = subject_of(f, inputs, chosen, structure)
         options = Options(order, _scenarios(modes, order, chosen), seed)
         target = FunctionTarget(subject)
@@ -116,7 +119,9 @@ def _agreement(subject: Subject, examination: Examination, error: BaseException 
         raise GradfuzzError(f"{subject.title} cannot be checked: {reasons}")
     found = Agreement(tuple(examination.verdicts))
     if not found.conclusive:
-        warnings.warn(f"the gradient of {subject.title} could not be judged ({'; '.join(found.reasons)})", InconclusiveWarning, stacklevel=3)
+        warnings.warn(
+            f"the gradient of {subject.title} could not be judged ({'; '.join(found.reasons)})", InconclusiveWarning, stacklevel=3
+        )
     return found
 
 

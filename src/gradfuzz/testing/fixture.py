@@ -36,35 +36,25 @@ class Fuzzer:
         if saved is not None:
             check_gradients(f, *saved, **settings)
             self.examples.forget(key)  # it passes now
-        failing: list[Any] = []
-        count = self._draw(f, inputs, self.budget if budget is None else budget, settings, failing, key)
-        return count
+        drawn: list[tuple[Any, ...]] = []
 
-    def _draw(self, f: Callable[..., Any], inputs: tuple[Any, ...], budget: int, settings: dict[str, Any], failing: list[Any], key: str) -> int:
-        from hypothesis import HealthCheck, given, seed
-        from hypothesis import settings as engine_settings
-        from hypothesis import strategies as st
-
-        count = 0
-
-        @seed(self.seed)
-        @engine_settings(max_examples=budget, database=None, deadline=None, suppress_health_check=list(HealthCheck), print_blob=False)
-        @given(st.tuples(*map(_strategy, inputs)))
-        def draws(drawn: tuple[Any, ...]) -> None:
-            nonlocal count
-            count += 1
-            try:
-                check_gradients(f, *drawn, **settings)
-            except GradientMismatch:
-                failing[:] = [drawn]
-                raise
+        def one(values: tuple[Any, ...]) -> None:
+            drawn.append(values)
+            check_gradients(f, *values, **settings)
 
         try:
-            draws()
+            self._run(one, inputs, self.budget if budget is None else budget)
         except GradientMismatch:
-            self.examples.save(key, failing[0])
+            self.examples.save(key, drawn[-1])  # Hypothesis runs the smallest example last
             raise
-        return count
+        return len(drawn)
+
+    def _run(self, one: Callable[[tuple[Any, ...]], None], inputs: tuple[Any, ...], budget: int) -> None:
+        from hypothesis import HealthCheck, given, seed, settings
+        from hypothesis import strategies as st
+
+        quiet = settings(max_examples=budget, database=None, deadline=None, suppress_health_check=list(HealthCheck), print_blob=False)
+        seed(self.seed)(quiet(given(st.tuples(*map(_strategy, inputs)))(one)))()
 
 
 def _strategy(value: Any) -> Any:

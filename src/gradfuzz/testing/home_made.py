@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -30,6 +30,9 @@ class HomeMade:
 
     def session(self) -> AbstractContextManager[Any]:
         return nullcontext()
+
+    def opened(self, function: Callable[..., Any], inputs: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return function, inputs
 
     def owns(self, value: Any) -> bool:
         if self._kind is None:

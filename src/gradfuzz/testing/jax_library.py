@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import importlib
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -27,11 +28,13 @@ class JaxLibrary:
     forward_mode = True
 
     def session(self) -> AbstractContextManager[Any]:
-        enable = getattr(jax, "enable_x64", None)
-        if enable is None:
-            from jax.experimental import enable_x64 as enable
+        home = jax if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental")
+        enable: Any = home.enable_x64
         context: AbstractContextManager[Any] = enable(True)
         return context
+
+    def opened(self, function: Callable[..., Any], inputs: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return function, inputs
 
     def owns(self, value: Any) -> bool:
         return isinstance(value, jax.Array)

@@ -35,6 +35,9 @@ class Library(Protocol):
     def session(self) -> AbstractContextManager[Any]:
         """Entered around a whole check: settings that the check needs, undone afterwards."""
 
+    def opened(self, function: Callable[..., Any], inputs: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """The function with its own parameters among the inputs, if it is an object that has any."""
+
     def owns(self, value: Any) -> bool:
         """Whether the value is a tensor of this library's."""
 

@@ -74,7 +74,8 @@ def reproducer(subject: Subject, program: Program, options: Options) -> str:
         settings.append(f"structure={subject.structures!r}")
     if options.salt:
         settings.append(f"seed={options.salt}")
-    return "\n".join(["import gradfuzz", "import numpy as np", *lines, f"gradfuzz.check_gradients({', '.join([function, *arguments, *settings])})"])
+    call = f"gradfuzz.check_gradients({', '.join([function, *arguments, *settings])})"
+    return "\n".join(["import gradfuzz", "import numpy as np", *lines, call])
 
 
 def _reference(subject: Subject) -> tuple[str, str | None]:

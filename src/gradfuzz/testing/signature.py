@@ -11,7 +11,10 @@ import numpy as np
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.program.model import DISCRETE, DTYPES, MAX_RANK, STRUCTURES
 
-_FORM = re.compile(r"^\s*(?:(?P<name>[A-Za-z]\w*)\s*:)?\s*(?P<dtype>[a-z]+[0-9]*)\s*(?:\[(?P<shape>[^\]]*)\])?\s*(?P<structure>[a-z_]+)?\s*$")
+_FORM = re.compile(
+    r"^\s*(?:(?P<name>[A-Za-z]\w*)\s*:)?\s*(?P<dtype>[a-z]+[0-9]*)"
+    r"\s*(?:\[(?P<shape>[^\]]*)\])?\s*(?P<structure>[a-z_]+)?\s*$"
+)
 EXAMPLE = 'write it as in "x: float64[3, 4]"'
 
 

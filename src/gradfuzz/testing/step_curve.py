@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import io
 import math
 from collections.abc import Callable
@@ -94,4 +95,4 @@ def png(curve: StepCurve) -> bytes:
 
 def inline_image(picture: bytes, alternative: str = "step curve") -> str:
     """An <img> element that carries the picture within itself, for reports."""
-    return f'<img alt="{alternative}" src="data:image/png;base64,{base64.b64encode(picture).decode()}">'
+    return f'<img alt="{html.escape(alternative)}" src="data:image/png;base64,{base64.b64encode(picture).decode()}">'

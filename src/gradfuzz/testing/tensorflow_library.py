@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -26,6 +26,9 @@ class TensorflowLibrary:
 
     def session(self) -> AbstractContextManager[Any]:
         return nullcontext()
+
+    def opened(self, function: Callable[..., Any], inputs: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return function, inputs
 
     def owns(self, value: Any) -> bool:
         return isinstance(value, (tf.Tensor, tf.Variable))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,18 @@ class TorchLibrary:
     def session(self) -> AbstractContextManager[Any]:
         # Nothing is recorded but where a tape is asked for; random numbers drawn by the function stay the check's own affair.
         return _Quiet()
+
+    def opened(self, function: Callable[..., Any], inputs: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """A module's parameters are inputs like any other."""
+        if not isinstance(function, torch.nn.Module) or not any(True for _ in function.parameters()):
+            return function, inputs
+        module = function
+
+        def call(parameters: dict[str, Any], *rest: Any) -> Any:
+            return torch.func.functional_call(module, parameters, rest)
+
+        call.__name__ = type(module).__name__
+        return call, ({name: p.detach() for name, p in module.named_parameters()}, *inputs)
 
     def owns(self, value: Any) -> bool:
         return isinstance(value, torch.Tensor)
