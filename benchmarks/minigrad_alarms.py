@@ -30,22 +30,26 @@ def healthy(total: int) -> tuple[int, int, int]:
     """(draws, alarms, draws that could not be judged)"""
     seen = alarms = unsure = 0
     each = -(-total // len(PROPERTIES))
+
+    def one(name, inputs):
+        nonlocal seen, alarms, unsure
+        seen += 1
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                check(name, inputs)
+            except GradientMismatch as error:
+                alarms += 1
+                print(f"ALARM {name}: {error}", file=sys.stderr)
+        unsure += any(issubclass(w.category, InconclusiveWarning) for w in caught)
+
     for name in PROPERTIES:
-
-        def body(inputs):
-            nonlocal seen, alarms, unsure
-            seen += 1
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                try:
-                    check(name, inputs)
-                except GradientMismatch as error:
-                    alarms += 1
-                    print(f"ALARM {name}: {error}", file=sys.stderr)
-            unsure += any(issubclass(w.category, InconclusiveWarning) for w in caught)
-
-        draws(name, each, body)
+        draws(name, each, _bound(one, name))
     return seen, alarms, unsure
+
+
+def _bound(one, name):
+    return lambda inputs: one(name, inputs)
 
 
 def first_failure(bug, chance: int) -> int | None:

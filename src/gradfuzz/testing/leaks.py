@@ -162,11 +162,14 @@ def _step(f: Callable[..., Any], inputs: tuple[Any, ...], library: Any) -> Calla
     chosen = pick(library, inputs)
     subject = subject_of(f, inputs, chosen, None)
     if chosen.name == "torch":
+        import torch
+
         tensors = [chosen.tensor(np.array(a), d).requires_grad_() for a, d in zip(subject.arrays, subject.dtypes)]
 
         def torch_step() -> Any:
-            outputs = subject.call(tensors)
-            sum(o.sum() for o in outputs if o.requires_grad).backward()
+            with torch.enable_grad():
+                outputs = subject.call(tensors)
+                sum(o.sum() for o in outputs if o.requires_grad).backward()
             return outputs
 
         return torch_step
