@@ -46,7 +46,7 @@ def test_a_wrong_torch_backward_is_caught_and_narrowed_down():
     assert error.example["x"].size == 1
     assert error.example["x"].ravel()[0] > 1
     row = error.evidence.worst
-    assert row.numbers["reverse"] == pytest.approx(1.1 * row.numeric, rel=1e-9)
+    assert row.numbers["reverse"] == pytest.approx(1.1 * row.numeric, rel=1e-6)
     assert row.bar < 1e-9
 
 
@@ -136,17 +136,17 @@ def test_the_message_is_something_a_person_can_act_on():
         "",
         "  reverse along x[0, 0] differs from the numeric derivative",
         "",
-        "  the derivative of output, in the smallest failing example:",
+        "  the derivative of output[0], in the smallest failing example:",
         "",
         "    derivative by  reverse  numeric  error bar",
-        f"    x              1        3        {error.evidence.worst.bar:.1e}    <- reverse wrong",
+        f"    x[0]           1        3        {error.evidence.worst.bar:.1e}    <- reverse wrong",
         "",
         "  the smallest failing example:",
         "",
         "    import gradfuzz",
         "    import numpy as np",
         "    from tiny import cube",
-        "    x = np.array(1.0)",
+        "    x = np.array([1.0])",
         "    gradfuzz.check_gradients(cube, x, library=adapter)",
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -48,7 +49,10 @@ class TorchLibrary:
         def call(parameters: dict[str, Any], *rest: Any) -> Any:
             return torch.func.functional_call(module, parameters, rest)
 
+        own = inspect.Parameter("parameters", inspect.Parameter.POSITIONAL_ONLY)
+        rest = [p.replace(kind=own.kind, default=own.default) for p in inspect.signature(module.forward).parameters.values()]
         call.__name__ = type(module).__name__
+        call.__signature__ = inspect.Signature([own, *rest])  # type: ignore[attr-defined]
         return call, ({name: p.detach() for name, p in module.named_parameters()}, *inputs)
 
     def owns(self, value: Any) -> bool:
@@ -84,8 +88,8 @@ class TorchLibrary:
     def _reverse(self, function: Function, xs: Sequence[Any], u: list[Array], v: list[Array]) -> Outcome:
         leaves = [x.requires_grad_() for x in xs]
         with torch.enable_grad():
-            # An alias: a function that writes to its inputs may do so, as it may write to any tensor that is not a leaf.
-            outputs = function([x.view_as(x) for x in leaves])
+            # Copies: a function that writes to its inputs may do so, as it may write to any tensor that is not a leaf.
+            outputs = function([x.clone() for x in leaves])
         live = [(o, torch.from_numpy(np.asarray(w)).to(o.dtype)) for o, w in zip(outputs, v) if o.requires_grad]
         total = 0.0
         if live:
