@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -45,8 +46,7 @@ def run(pytester, monkeypatch):
 
 
 def number(result, label):
-    line = next(line for line in result.outlines if line.startswith(label))
-    return int(line.split(":")[1])
+    return int(re.search(rf"{label}: (-?\d+)", result.stdout.str())[1])
 
 
 def test_a_failure_is_shrunk_printed_as_a_reproducer_saved_and_replayed_first(pytester, run):
@@ -155,7 +155,7 @@ def test_beside_hypothesis_own_database(pytester, run):
     first, second = run(), run()
     first.assert_outcomes(failed=1)
     second.assert_outcomes(failed=1)
-    first.stdout.fnmatch_lines(["*Falsifying example: property_of_cube(*", "*gradfuzz reproducer*"])
+    first.stdout.fnmatch_lines(["*property_of_cube(*", "*gradfuzz reproducer*"])
     assert (pytester.path / "examples").is_dir()
     assert number(second, "calls") < number(first, "calls")
 

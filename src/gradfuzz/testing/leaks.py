@@ -16,8 +16,9 @@ from gradfuzz.testing.function import FunctionPoint, subject_of
 from gradfuzz.testing.home_made import HomeMade
 from gradfuzz.testing.library import leaves, pick
 
-# Python itself keeps a few bytes now and then (caches, free lists): a leak grows in every batch, by this much a run at least.
-BYTES = 16.0
+# A leak grows in every batch, by this much a run at least. A tensor takes more; Python's own caches, and a list of losses
+# that somebody keeps on purpose, take less.
+BYTES = 100.0
 BATCHES = 5
 WARM_UP = 10
 MOST_NODES = 100_000
@@ -72,33 +73,34 @@ def check_leaks(f: Callable[..., Any], *inputs: Any, library: Any = None, runs: 
 
 
 def measure(step: Callable[[], Any], runs: int) -> Growth:
-    """What stays after each batch of runs, and how the graph behind the result grows."""
+    """What stays after each batch of runs: graph, objects and memory, one after the other, so that no count disturbs another."""
     sizes = [graph_size(step()) for _ in range(WARM_UP)]
     batch = runs // BATCHES
+    objects = _growing(_after_each_batch(step, batch, _objects), batch)
+    sizes.append(graph_size(step()))
+    nodes = _slope(sizes, batch * BATCHES)
     started = not tracemalloc.is_tracing()
     if started:
         tracemalloc.start()
     try:
         step()
-        memory, objects = [_memory()], [_objects()]
         before = tracemalloc.take_snapshot()
-        for _ in range(BATCHES):
-            for _ in range(batch):
-                step()
-            memory.append(_memory())
-            objects.append(_objects())
-        per_run = min(b - a for a, b in zip(memory, memory[1:])) / batch
-        where = _where(before) if per_run >= BYTES else ""
+        memory = _after_each_batch(step, batch, _memory)
+        grown = min(later - earlier for earlier, later in zip(memory, memory[1:])) / batch
+        where = _where(before) if grown >= BYTES else ""
     finally:
         if started:
             tracemalloc.stop()
-    sizes.append(graph_size(step()))
-    return Growth(
-        per_run if per_run >= BYTES else 0.0,
-        _growing(objects, batch),
-        _slope(sizes, WARM_UP, batch * BATCHES),
-        where,
-    )
+    return Growth(grown if grown >= BYTES else 0.0, objects, nodes, where)
+
+
+def _after_each_batch(step: Callable[[], Any], batch: int, count: Callable[[], Any]) -> list[Any]:
+    counts = [count()]
+    for _ in range(BATCHES):
+        for _ in range(batch):
+            step()
+        counts.append(count())
+    return counts
 
 
 def graph_size(result: Any) -> int:
@@ -132,6 +134,7 @@ def _memory() -> int:
 
 
 def _objects() -> Counter[str]:
+    gc.collect()
     return Counter(f"{type(o).__module__}.{type(o).__qualname__}" for o in gc.get_objects())
 
 
@@ -145,10 +148,10 @@ def _growing(counts: list[Counter[str]], batch: int) -> dict[str, float]:
     return dict(sorted(found.items(), key=lambda item: -item[1])[:4])
 
 
-def _slope(sizes: list[int], warm_up: int, runs: int) -> float:
-    """Nodes a run, if the graph grew while warming up and went on growing."""
-    grew = all(b > a for a, b in zip(sizes[:warm_up], sizes[1:warm_up]))
-    return (sizes[-1] - sizes[warm_up - 1]) / (runs + 2) if grew and sizes[-1] > sizes[warm_up - 1] else 0.0
+def _slope(sizes: list[int], runs: int) -> float:
+    """Nodes a run, if the graph grew with every run of the warm-up and went on growing."""
+    grew = all(later > earlier for earlier, later in zip(sizes, sizes[1:]))
+    return (sizes[-1] - sizes[-2]) / (runs + 1) if grew else 0.0
 
 
 def _where(before: Any) -> str:

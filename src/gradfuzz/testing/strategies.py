@@ -31,7 +31,7 @@ def shapes(min_dims: int = 0, max_dims: int = 3, min_side: int = 1, max_side: in
 
 
 def broadcastable_pair(max_dims: int = 3, max_side: int = 4) -> Strategy:
-    """(base, partner): two shapes of which the second broadcasts to the first. Shrinks to equal shapes of one element.
+    """(base, partner): two shapes of which the second broadcasts to the first.
 
     Most draws are the forms that go wrong most often: a column (n, 1), a row (1, m) or (m,), or a number against (n, m).
     """
