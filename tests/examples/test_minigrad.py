@@ -8,7 +8,7 @@ import minigrad as mg
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, example, given, seed, settings
+from hypothesis import HealthCheck, Phase, example, given, seed, settings
 from minigrad.nn import MLP, accuracy, load, train
 from minigrad.planted import planted
 from minigrad.properties import PROPERTIES, adapter, check
@@ -158,6 +158,8 @@ def test_training_does_not_leak():
 
 # The planted ten -----------------------------------------------------------------------------------------------------
 
+# Without Hypothesis' explanations, which take hundreds of failing runs more.
+SHRINKING = [Phase.generate, Phase.shrink]
 # The smallest inputs on which each bug shows: shapes, as Hypothesis shrinks them.
 SMALLEST = {
     "sign": [(1,), (1,)],
@@ -165,7 +167,7 @@ SMALLEST = {
     "jacobian": [(2,)],
     "square": [(2, 2), (2, 1)],
     "edge class": [(1, 2)],
-    "rank": None,
+    "rank": [(4,)],
     "axis": [(2, 2), (2, 1)],
     "column": [(2, 2), (2, 1)],
     "used twice": [()],
@@ -178,7 +180,7 @@ def test_a_planted_bug_is_caught_within_100_draws_and_shrunk(bug):
     drawn = []
 
     @seed(1)
-    @settings(max_examples=100, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=100, phases=SHRINKING, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(PROPERTIES[bug.op].inputs)
     def property_of_op(inputs):
         drawn.append(inputs)
@@ -188,9 +190,7 @@ def test_a_planted_bug_is_caught_within_100_draws_and_shrunk(bug):
         property_of_op()
     assert caught.value.verdict.scenarios == ["reverse"]
     shapes = [x.shape for x in drawn[-1] if isinstance(x, np.ndarray) and x.dtype == np.float64]
-    print(bug.name, shapes, drawn[-1])
-    if SMALLEST[bug.name] is not None:
-        assert sorted(shapes) == sorted(SMALLEST[bug.name])
+    assert sorted(shapes) == sorted(SMALLEST[bug.name])
 
 
 def test_there_are_ten_of_them():

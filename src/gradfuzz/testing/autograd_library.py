@@ -15,7 +15,7 @@ from autograd import make_jvp, make_vjp
 from autograd.extend import primitive
 
 from gradfuzz.targets.protocol import Modes, Outcome, Refusal
-from gradfuzz.testing.library import Function, Unsupported
+from gradfuzz.testing.library import Function, Unsupported, dtype_name
 from gradfuzz.testing.transforms import Many, nested
 
 Array = Any
@@ -43,7 +43,7 @@ class AutogradLibrary:
         return isinstance(value, (np.ndarray, np.floating)) or type(value).__name__ == "ArrayBox"
 
     def dtype(self, tensor: Any) -> str:
-        return str(tensor.dtype)
+        return dtype_name(tensor.dtype)
 
     def tensor(self, array: Array, dtype: str) -> Any:
         return np.asarray(array, dtype)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.oracles.check import Examination, Options, examine
+from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, INVALID, Verdict
+from gradfuzz.program.model import Program
 from gradfuzz.program.values import materialise
 from gradfuzz.targets.protocol import Refusal, nestings, scenario_name
 from gradfuzz.testing import message
@@ -21,15 +24,46 @@ from gradfuzz.testing.library import Library, pick
 from gradfuzz.testing.smallest import smallest
 
 
+@dataclass(frozen=True)
+class Details:
+    """What a mismatch has to say."""
+
+    text: str
+    evidence: Evidence | None
+    example: dict[str, Any]
+    reproducer: str
+
+
 class GradientMismatch(AssertionError):
     """The ways of differentiating a function disagree beyond their error bars. The message is the evidence.
 
     `verdict` is the oracle's word, `evidence` the table, `example` the smallest failing inputs by name, `reproducer` a script.
+    The table is measured when it is first asked for: a shrinker meets hundreds of mismatches and reads one.
     """
 
-    def __init__(self, text: str, verdict: Verdict, evidence: Evidence | None, example: dict[str, Any], reproducer: str) -> None:
-        super().__init__(text)
-        self.verdict, self.evidence, self.example, self.reproducer = verdict, evidence, example, reproducer
+    def __init__(self, verdict: Verdict, measure: Callable[[], Details]) -> None:
+        super().__init__(verdict.reason)
+        self.verdict = verdict
+        self._measure = measure
+
+    @cached_property
+    def details(self) -> Details:
+        return self._measure()
+
+    @property
+    def evidence(self) -> Evidence | None:
+        return self.details.evidence
+
+    @property
+    def example(self) -> dict[str, Any]:
+        return self.details.example
+
+    @property
+    def reproducer(self) -> str:
+        return self.details.reproducer
+
+    def __str__(self) -> str:
+        return self.details.text
 
 
 class InconclusiveWarning(UserWarning):
@@ -126,24 +160,28 @@ def _agreement(subject: Subject, examination: Examination, error: BaseException 
 
 
 def _mismatch(target: FunctionTarget, options: Options, examination: Examination, shrink: bool) -> GradientMismatch:
-    subject = target.subject
-    program = subject.program(listed=True)
-    first = examination.findings[0]
-    if shrink:
-        program = smallest(target, options, program, first)
+    program, first = target.subject.program(listed=True), examination.findings[0]
+    if not shrink:
+        return GradientMismatch(first, lambda: _details(target, options, program, first, first, examination.trial))
+    program = smallest(target, options, program, first)
     again = examine(target.as_target, program, options)
     verdict = next((v for v in again.findings if v.kind == first.kind), first)
-    trial = again.trial if verdict in again.findings else examination.trial
-    if trial is examination.trial:
-        program = subject.program(listed=True)
+    details = _details(target, options, program, first, verdict, again.trial)
+    return GradientMismatch(verdict, lambda: details)
+
+
+def _details(
+    target: FunctionTarget, options: Options, program: Program, first: Verdict, verdict: Verdict, trial: Trial | None
+) -> Details:  # fmt: skip
     evidence = None
     if trial is not None and verdict.oracle == "gradient":
-        ways = [m for m in trial.scenarios(verdict.order, options.scenarios) if not isinstance(trial.outcome(m), Refusal)]
-        evidence = gather(trial, verdict.order, ways)
+        with target.subject.library.session(), np.errstate(all="ignore"):
+            ways = [m for m in trial.scenarios(verdict.order, options.scenarios) if not isinstance(trial.outcome(m), Refusal)]
+            evidence = gather(trial, verdict.order, ways)
     example = {name: materialise(recipe) for name, recipe in program.inputs.items()}
     fixed = [name for name, recipe in program.inputs.items() if not recipe.differentiable]
-    script = message.reproducer(subject, program, options)
-    return GradientMismatch(message.mismatch(subject, first, verdict, evidence, script, fixed), verdict, evidence, example, script)
+    script = message.reproducer(target.subject, program, options)
+    return Details(message.mismatch(target.subject, first, verdict, evidence, script, fixed), evidence, example, script)
 
 
 __all__ = ["Agreement", "GradientMismatch", "InconclusiveWarning", "check_gradients", "gradients_agree"]

@@ -50,10 +50,14 @@ class Fuzzer:
         return len(drawn)
 
     def _run(self, one: Callable[[tuple[Any, ...]], None], inputs: tuple[Any, ...], budget: int) -> None:
-        from hypothesis import HealthCheck, given, seed, settings
+        from hypothesis import HealthCheck, Phase, given, seed, settings
         from hypothesis import strategies as st
 
-        quiet = settings(max_examples=budget, database=None, deadline=None, suppress_health_check=list(HealthCheck), print_blob=False)
+        # Hypothesis' explanations take hundreds of failing runs more than shrinking does, and the message explains already.
+        phases = [phase for phase in Phase if phase is not Phase.explain]
+        quiet = settings(
+            max_examples=budget, phases=phases, database=None, deadline=None, suppress_health_check=list(HealthCheck), print_blob=False
+        )
         seed(self.seed)(quiet(given(st.tuples(*map(_strategy, inputs)))(one)))()
 
 

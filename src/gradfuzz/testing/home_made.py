@@ -11,7 +11,7 @@ import numpy as np
 
 from gradfuzz.targets.protocol import Modes, Outcome, Refusal
 from gradfuzz.testing.adapters import Adapter
-from gradfuzz.testing.library import Function, Unsupported, WrongGradientShape, unavailable
+from gradfuzz.testing.library import Function, Unsupported, WrongGradientShape, dtype_name, unavailable
 
 Array = Any
 
@@ -40,7 +40,7 @@ class HomeMade:
         return isinstance(value, self._kind)
 
     def dtype(self, tensor: Any) -> str:
-        return str(self.array(tensor).dtype)
+        return dtype_name(self.array(tensor).dtype)
 
     def tensor(self, array: Array, dtype: str) -> Any:
         return self.adapter.tensor(np.asarray(array, dtype))

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gradfuzz.targets.protocol import Modes, Outcome, Refusal
-from gradfuzz.testing.library import Function, Unsupported
+from gradfuzz.testing.library import Function, Unsupported, dtype_name
 from gradfuzz.testing.transforms import Many, nested
 
 Array = Any
@@ -40,10 +40,10 @@ class JaxLibrary:
         return isinstance(value, jax.Array)
 
     def dtype(self, tensor: Any) -> str:
-        return str(tensor.dtype)
+        return dtype_name(tensor.dtype)
 
     def tensor(self, array: Array, dtype: str) -> Any:
-        return jax.device_put(array if str(array.dtype) == dtype else array.astype(jnp.dtype(dtype)))
+        return jax.device_put(array if dtype_name(array.dtype) == dtype else array.astype(jnp.dtype(dtype)))
 
     def array(self, tensor: Any) -> Array:
         array = np.asarray(tensor)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import lru_cache
 from typing import Any, Protocol
 
 from gradfuzz.errors import GradfuzzError
@@ -91,6 +92,12 @@ def leaves(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return [leaf for part in value.values() for leaf in leaves(part)]
     return [value]
+
+
+@lru_cache(maxsize=64)
+def dtype_name(dtype: Any) -> str:
+    """float64 and so on. NumPy spells a name out anew each time, which takes as long as a small op."""
+    return str(dtype).removeprefix("torch.")
 
 
 def unavailable(modes: Modes, why: str) -> Unsupported:

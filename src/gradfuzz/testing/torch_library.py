@@ -17,7 +17,7 @@ import torch.autograd.forward_ad as fwd
 import gradfuzz.targets.torch as torch_target
 from gradfuzz.targets.protocol import Modes, Outcome, Refusal
 from gradfuzz.targets.torch.nesting import NestingUnsupported, derivative
-from gradfuzz.testing.library import Function, Unsupported, WrongGradientShape
+from gradfuzz.testing.library import Function, Unsupported, WrongGradientShape, dtype_name
 
 Array = Any
 RNG_SEED = 20240229
@@ -59,11 +59,11 @@ class TorchLibrary:
         return isinstance(value, torch.Tensor)
 
     def dtype(self, tensor: Any) -> str:
-        return str(tensor.dtype).removeprefix("torch.")
+        return dtype_name(tensor.dtype)
 
     def tensor(self, array: Array, dtype: str) -> Any:
         tensor = torch.from_numpy(np.asarray(array))
-        return tensor if str(array.dtype) == dtype else tensor.to(getattr(torch, dtype))
+        return tensor if dtype_name(array.dtype) == dtype else tensor.to(getattr(torch, dtype))
 
     def array(self, tensor: Any) -> Array:
         plain = tensor.detach().cpu().resolve_conj().resolve_neg()
