@@ -161,5 +161,7 @@ def test_beside_hypothesis_own_database(pytester, run):
 
 
 def test_the_plugin_costs_nothing_until_it_is_used(pytester, run):
-    pytester.makepyfile("def test_light():\n    import sys\n    assert not {'numpy', 'torch', 'gradfuzz.testing.check'} & set(sys.modules)\n")
+    pytester.makepyfile(
+        "def test_light():\n    import sys\n    assert not {'numpy', 'torch', 'gradfuzz.testing.check'} & set(sys.modules)\n"
+    )
     run("-p", "no:hypothesispytest").assert_outcomes(passed=1)

@@ -48,7 +48,7 @@ def test_the_command_writes_the_picture(tmp_path):
         (["torch.sinus"], "torch.sinus: there is no such function; write it as torch.sin or module:function"),
         (["nowhere:f"], "nowhere:f: No module named 'nowhere'"),
         (["torch.sin", "--input", "x: float65"], "unknown dtype float65"),
-        (["torch.sin", "--input", "x = 3"], 'input \'x = 3\' is not understood; write it as in "x: float64[3, 4]"'),
+        (["torch.sin", "--input", "x = 3"], "input 'x = 3' is not understood; write it as in \"x: float64[3, 4]\""),
     ],
 )
 def test_wrong_use_is_one_line(arguments, text):

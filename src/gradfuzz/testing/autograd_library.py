@@ -51,8 +51,8 @@ class AutogradLibrary:
     def array(self, tensor: Any) -> Array:
         return np.asarray(tensor)
 
-    def rng_state(self) -> Any:
-        return None
+    def draws(self, call: Callable[[], Any]) -> tuple[Any, bool]:
+        return call(), False
 
     def reseed(self) -> None:
         pass

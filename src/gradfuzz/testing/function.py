@@ -158,9 +158,7 @@ class FunctionPoint:
         self.random = False
 
     def first(self) -> list[Array]:
-        before = self.library.rng_state()
-        outputs = self._call(self._tensors(None, 0.0))
-        self.random = before is not None and before != self.library.rng_state()
+        outputs, self.random = self.library.draws(lambda: self._call(self._tensors(None, 0.0)))
         if self.random:
             outputs = self._call(self._tensors(None, 0.0))
         self.unit = max([self.unit, *(UNITS[self.library.dtype(o)] for o in outputs)])

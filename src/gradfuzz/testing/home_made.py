@@ -48,8 +48,8 @@ class HomeMade:
     def array(self, tensor: Any) -> Array:
         return np.asarray(self.adapter.array(tensor))
 
-    def rng_state(self) -> Any:
-        return None
+    def draws(self, call: Callable[[], Any]) -> tuple[Any, bool]:
+        return call(), False
 
     def reseed(self) -> None:
         pass

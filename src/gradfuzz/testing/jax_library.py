@@ -43,14 +43,14 @@ class JaxLibrary:
         return dtype_name(tensor.dtype)
 
     def tensor(self, array: Array, dtype: str) -> Any:
-        return jax.device_put(array if dtype_name(array.dtype) == dtype else array.astype(jnp.dtype(dtype)))
+        return jnp.array(array if dtype_name(array.dtype) == dtype else array.astype(jnp.dtype(dtype)))
 
     def array(self, tensor: Any) -> Array:
         array = np.asarray(tensor)
         return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
 
-    def rng_state(self) -> Any:
-        return None
+    def draws(self, call: Callable[[], Any]) -> tuple[Any, bool]:
+        return call(), False
 
     def reseed(self) -> None:
         pass

@@ -51,8 +51,8 @@ class Library(Protocol):
     def array(self, tensor: Any) -> Array:
         """The tensor's numbers; bfloat16 comes as float32."""
 
-    def rng_state(self) -> Any:
-        """What the library's random generator would draw next; None if that cannot be read."""
+    def draws(self, call: Callable[[], Any]) -> tuple[Any, bool]:
+        """What the call returns, and whether it drew random numbers (False where that cannot be known)."""
 
     def reseed(self) -> None:
         """Make the generator draw the same numbers again."""

@@ -43,8 +43,8 @@ class TensorflowLibrary:
         array = np.asarray(tf.convert_to_tensor(tensor).numpy())
         return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
 
-    def rng_state(self) -> Any:
-        return None
+    def draws(self, call: Callable[[], Any]) -> tuple[Any, bool]:
+        return call(), False
 
     def reseed(self) -> None:
         pass

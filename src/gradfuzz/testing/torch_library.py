@@ -69,8 +69,9 @@ class TorchLibrary:
         plain = tensor.detach().cpu().resolve_conj().resolve_neg()
         return (plain.float() if plain.dtype == torch.bfloat16 else plain).numpy()
 
-    def rng_state(self) -> Any:
-        return torch.get_rng_state().numpy().tobytes()
+    def draws(self, call: Callable[[], Any]) -> tuple[Any, bool]:
+        before = torch.get_rng_state()
+        return call(), not torch.equal(before, torch.get_rng_state())
 
     def reseed(self) -> None:
         torch.manual_seed(RNG_SEED)
