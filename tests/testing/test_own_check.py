@@ -50,6 +50,24 @@ def test_a_wrong_torch_backward_is_caught_and_narrowed_down():
     assert row.bar < 1e-9
 
 
+def test_the_element_at_fault_is_in_the_table_even_if_nothing_can_be_made_smaller():
+    class WrongAt777(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 3
+
+        @staticmethod
+        def backward(ctx, g):
+            wrong = 3 * g
+            wrong[777] += 1
+            return wrong
+
+    error = mismatch(lambda x: WrongAt777.apply(x.reshape(1000)), normal(1000))
+    assert error.evidence.worst.element == "x[777]"
+    assert "… and 988 more elements" in str(error)
+    assert "too long to print" in error.reproducer
+
+
 def test_a_wrong_forward_mode_is_told_from_a_right_reverse_mode():
     error = mismatch(own_torch.WrongTangent.apply, normal(3))
     assert error.verdict.scenarios == ["forward"]

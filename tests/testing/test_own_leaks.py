@@ -16,6 +16,11 @@ def test_a_steady_function_does_not_leak():
     assert not check_leaks(torch.sin, torch.ones(3, dtype=torch.float64)).leaks
 
 
+def test_functions_of_jax_are_run_too():
+    jnp = pytest.importorskip("jax.numpy")
+    assert not check_leaks(jnp.sin, np.ones(3), library="jax").leaks
+
+
 def test_what_is_kept_from_every_run_is_a_leak():
     kept = []
 

@@ -177,7 +177,7 @@ def _details(
     if trial is not None and verdict.oracle == "gradient":
         with target.subject.library.session(), np.errstate(all="ignore"):
             ways = [m for m in trial.scenarios(verdict.order, options.scenarios) if not isinstance(trial.outcome(m), Refusal)]
-            evidence = gather(trial, verdict.order, ways)
+            evidence = gather(trial, verdict.order, ways, verdict.detail.get("element"))
     example = {name: materialise(recipe) for name, recipe in program.inputs.items()}
     fixed = [name for name, recipe in program.inputs.items() if not recipe.differentiable]
     script = message.reproducer(target.subject, program, options)

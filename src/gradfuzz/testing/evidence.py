@@ -49,8 +49,11 @@ class Evidence:
         return next((row for row in self.rows if row.wrong), None)
 
 
-def gather(trial: Trial, order: int, scenarios: Sequence[Modes]) -> Evidence | None:
-    """The table for a trial that disagrees at the order; None if there is nothing to measure against."""
+def gather(trial: Trial, order: int, scenarios: Sequence[Modes], element: str | None = None) -> Evidence | None:
+    """The table for a trial that disagrees at the order; None if there is nothing to measure against.
+
+    `element` is where the referee found the fault: its row comes first, however many there are.
+    """
     base = base_modes(trial, order)
     if base is None or not scenarios:
         return None
@@ -61,6 +64,7 @@ def gather(trial: Trial, order: int, scenarios: Sequence[Modes]) -> Evidence | N
     if order > 1:
         inner, second = _single_inner(trial, scenarios, base, inner, whole)
     places = [(i, j) for i, x in enumerate(trial.inputs) for j in range(x.size)]
+    places.sort(key=lambda p: element is not None and _named(trial.point.names[p[0]], trial.inputs[p[0]], p[1]) != element)
     rows = [_row(trial, scenarios, base, inner, _unit(trial, p), _named(trial.point.names[p[0]], trial.inputs[p[0]], p[1]))
             for p in places[: 4 * MOST_ROWS]]  # fmt: skip
     rows.sort(key=lambda row: not row.wrong)

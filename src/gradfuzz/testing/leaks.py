@@ -19,6 +19,9 @@ from gradfuzz.testing.library import leaves, pick
 # A leak grows in every batch, by this much a run at least. A tensor takes more; Python's own caches, and a list of losses
 # that somebody keeps on purpose, take less.
 BYTES = 100.0
+# Caches fill up more and more slowly; a leak goes on at its pace, however often one looks.
+SECOND_LOOKS = 2
+SAME_PACE = 0.8
 BATCHES = 5
 WARM_UP = 10
 MOST_NODES = 100_000
@@ -85,13 +88,19 @@ def measure(step: Callable[[], Any], runs: int) -> Growth:
     try:
         step()
         before = tracemalloc.take_snapshot()
-        memory = _after_each_batch(step, batch, _memory)
-        grown = min(later - earlier for earlier, later in zip(memory, memory[1:])) / batch
+        grown = _bytes_a_run(step, batch)
+        for _ in range(SECOND_LOOKS):
+            grown = grown if grown >= BYTES and _bytes_a_run(step, batch) >= SAME_PACE * grown else 0.0
         where = _where(before) if grown >= BYTES else ""
     finally:
         if started:
             tracemalloc.stop()
     return Growth(grown if grown >= BYTES else 0.0, objects, nodes, where)
+
+
+def _bytes_a_run(step: Callable[[], Any], batch: int) -> float:
+    memory = _after_each_batch(step, batch, _memory)
+    return float(min(later - earlier for earlier, later in zip(memory, memory[1:])) / batch)
 
 
 def _after_each_batch(step: Callable[[], Any], batch: int, count: Callable[[], Any]) -> list[Any]:
@@ -133,18 +142,18 @@ def _memory() -> int:
     return tracemalloc.get_traced_memory()[0]
 
 
-def _objects() -> Counter[str]:
+def _objects() -> Counter[type]:
     gc.collect()
-    return Counter(f"{type(o).__module__}.{type(o).__qualname__}" for o in gc.get_objects())
+    return Counter(map(type, gc.get_objects()))
 
 
-def _growing(counts: list[Counter[str]], batch: int) -> dict[str, float]:
+def _growing(counts: list[Counter[type]], batch: int) -> dict[str, float]:
     """Types with at least one more object for every two runs, in every batch."""
     found = {}
-    for name in counts[-1]:
-        least = min(after[name] - before[name] for before, after in zip(counts, counts[1:]))
-        if least >= batch / 2 and not name.startswith(("tracemalloc.", "collections.")):
-            found[name.removeprefix("builtins.")] = least / batch
+    for kind in counts[-1]:
+        least = min(after[kind] - before[kind] for before, after in zip(counts, counts[1:]))
+        if least >= batch / 2:
+            found[f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")] = least / batch
     return dict(sorted(found.items(), key=lambda item: -item[1])[:4])
 
 

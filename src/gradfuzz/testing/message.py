@@ -23,7 +23,8 @@ def mismatch(subject: Subject, first: Verdict, verdict: Verdict, evidence: Evide
     """Which input, which element, what each way says with error bars, and the smallest failing example."""
     library = f"{subject.library.name} {subject.library.version}".strip()
     inputs = ", ".join(f"{n} {d}{list(a.shape)}" for n, a, d in zip(subject.names, subject.arrays, subject.dtypes))
-    lines = [f"the {ORDINALS[verdict.order]} derivative of {subject.title} is wrong ({library}; inputs {inputs})", ""]
+    what = f"the {ORDINALS[verdict.order]} derivative of {subject.title} is wrong" if verdict.order else f"{subject.title} itself fails"
+    lines = [f"{what} ({library}; inputs {inputs})", ""]
     lines += [f"  {first.reason}", ""]
     if evidence is not None and evidence.rows:
         lines += table(evidence, verdict.order)
