@@ -1,0 +1,195 @@
+"""A person's function as a Point, so that the oracles of campaigns judge it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from gradfuzz.errors import GradfuzzError
+from gradfuzz.program.model import STRUCTURES, Call, Let, Program, Ref, Tensor, Values
+from gradfuzz.program.values import materialise, size_of
+from gradfuzz.targets.protocol import Modes, Outcome, Refusal, Target, Vec
+from gradfuzz.testing.library import Library, leaves
+
+Array = Any
+UNITS = {"float64": 2.0**-52, "complex128": 2.0**-52, "float32": 2.0**-23, "complex64": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where a differentiated input goes among the arguments."""
+
+    index: int
+
+
+@dataclass
+class Subject:
+    """A function, the library it is written for, its arguments, and which of their numbers are differentiated."""
+
+    function: Callable[..., Any]
+    library: Library
+    template: tuple[Any, ...]
+    names: list[str]
+    arrays: list[Array]
+    dtypes: list[str]
+    structures: list[str | None]
+
+    @property
+    def title(self) -> str:
+        return str(getattr(self.function, "__name__", None) or type(self.function).__name__)
+
+    def program(self, listed: bool = False) -> Program:
+        """The inputs as recipes; their numbers are listed only where someone is going to change them."""
+        statements = []
+        for name, array, dtype, structure in zip(self.names, self.arrays, self.dtypes, self.structures):
+            values = Values("listed", (tuple(array.ravel().tolist()),)) if listed else Values("full", (0.0,))
+            statements.append(Let((name,), Tensor(array.shape, dtype, values, structure=structure)))
+        call = Call(self.title, tuple(Ref(name) for name in self.names))
+        return Program((*statements, Let((), call)))
+
+    def call(self, tensors: Sequence[Any]) -> list[Any]:
+        """The floating tensors among what the function returns."""
+        result = self.function(*[_filled(part, tensors) for part in self.template])
+        library = self.library
+        return [leaf for leaf in leaves(result) if library.owns(leaf) and library.dtype(leaf) in UNITS]
+
+
+def subject_of(
+    function: Callable[..., Any], inputs: Sequence[Any], library: Library, structure: str | Sequence[str | None] | None
+) -> Subject:
+    """Bind the inputs. Floating arrays and tensors are differentiated; if some torch tensors require it, only those."""
+    picky = any(getattr(leaf, "requires_grad", None) is True for leaf in leaves(inputs)) and library.name == "torch"
+    subject = Subject(function, library, (), [], [], [], [])
+    template = []
+    for name, value in zip(_argument_names(function, len(inputs)), inputs):
+        template.append(_slotted(subject, name, value, picky))
+    subject.template = tuple(template)
+    if not subject.arrays:
+        raise GradfuzzError("no input is a floating array or tensor, so there is nothing to differentiate")
+    wanted = [structure] * len(subject.arrays) if structure is None or isinstance(structure, str) else list(structure)
+    if len(wanted) != len(subject.arrays):
+        raise GradfuzzError(f"structure names {len(wanted)} inputs; {len(subject.arrays)} are differentiated: {', '.join(subject.names)}")
+    for text in wanted:
+        if text is not None and text not in STRUCTURES:
+            raise GradfuzzError(f"unknown structure {text!r}; use one of {', '.join(STRUCTURES)}")
+    subject.structures = wanted
+    return subject
+
+
+def _argument_names(function: Callable[..., Any], count: int) -> list[str]:
+    fallback = [f"input{i}" for i in range(count)] if count > 1 else ["x"]
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return fallback
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return names[:count] if len(names) >= count else fallback
+
+
+def _slotted(subject: Subject, name: str, value: Any, picky: bool) -> Any:
+    if isinstance(value, (tuple, list)):
+        return type(value)([_slotted(subject, f"{name}[{i}]", part, picky) for i, part in enumerate(value)])
+    if isinstance(value, dict):
+        return {key: _slotted(subject, f"{name}[{key!r}]", part, picky) for key, part in value.items()}
+    library = subject.library
+    plain = isinstance(value, (np.ndarray, np.floating)) and np.asarray(value).dtype.kind in "fciub"
+    dtype = str(value.dtype) if plain else library.dtype(value) if library.owns(value) else ""
+    if dtype not in UNITS or (picky and not getattr(value, "requires_grad", False)):
+        # Whole numbers are labels and indices; libraries with tensors of their own want them as such.
+        return library.tensor(np.array(value), dtype) if plain and library.name in ("torch", "tensorflow") else value
+    subject.names.append(name)
+    subject.arrays.append(np.array(value if plain else library.array(value)))
+    subject.dtypes.append(dtype)
+    return Slot(len(subject.arrays) - 1)
+
+
+def _filled(part: Any, tensors: Sequence[Any]) -> Any:
+    if isinstance(part, Slot):
+        return tensors[part.index]
+    if isinstance(part, (tuple, list)):
+        return type(part)([_filled(p, tensors) for p in part])
+    if isinstance(part, dict):
+        return {key: _filled(p, tensors) for key, p in part.items()}
+    return part
+
+
+class FunctionTarget:
+    """Stands where a library stands in a campaign; its Programs are inputs for the one function."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.own_program = subject.program()
+        self.error: BaseException | None = None
+
+    @property
+    def as_target(self) -> Target:
+        return cast(Target, self)  # the oracles ask a target for points and for what its errors mean, nothing else
+
+    def point(self, program: Program, arrays: list[Array] | None = None) -> FunctionPoint:
+        recipes = list(program.inputs.values())
+        if program is self.own_program and arrays is None:
+            return FunctionPoint(self.subject, recipes, self.subject.arrays)
+        replaced = iter(arrays) if arrays is not None else None
+        numbers = [next(replaced) if replaced is not None and r.differentiable else materialise(r) for r in recipes]
+        return FunctionPoint(self.subject, recipes, numbers)
+
+    def classify(self, error: BaseException) -> Refusal:
+        self.error = error
+        return Refusal("memory", "MemoryError") if isinstance(error, MemoryError) else self.subject.library.classify(error)
+
+
+class FunctionPoint:
+    """The function at its inputs. Every run works on fresh tensors."""
+
+    def __init__(self, subject: Subject, recipes: Sequence[Tensor], arrays: Sequence[Array]) -> None:
+        self.subject, self.library = subject, subject.library
+        self._arrays, self._dtypes = list(arrays), [r.dtype for r in recipes]
+        self._moving = [i for i, r in enumerate(recipes) if r.differentiable]
+        self.names = [subject.names[i] for i in self._moving]
+        self.inputs = [np.asarray(self._arrays[i]) for i in self._moving]
+        self.structures: list[str | None] = [recipes[i].structure for i in self._moving]
+        self.scales = [size_of(x) for x in self.inputs]
+        self.unit = max((UNITS.get(d, 2.0**-52) for d in self._dtypes), default=2.0**-52)
+        self.mutates = False  # every run has its own tensors, so nobody would notice
+        self.random = False
+
+    def first(self) -> list[Array]:
+        outputs, self.random = self.library.draws(lambda: self._call(self._tensors(None, 0.0)))
+        if self.random:
+            outputs = self._call(self._tensors(None, 0.0))
+        self.unit = max([self.unit, *(UNITS[self.library.dtype(o)] for o in outputs)])
+        return [self.library.array(o) for o in outputs]
+
+    def run(self, modes: Modes, us: Sequence[Vec], v: Vec | None, along: Vec | None = None, shift: float = 0.0) -> Outcome:
+        xs = self._tensors(along, shift)
+        if not modes:
+            outputs = [self.library.array(o) for o in self._call(xs)]
+            return Outcome(outputs, outputs)
+        assert v is not None
+        return self.library.derivative(self._call, xs, modes, [u.arrays for u in us], v.arrays)
+
+    def rules(self) -> list[str]:
+        return []
+
+    def _tensors(self, along: Vec | None, shift: float) -> list[Any]:
+        """The moving inputs at inputs + shift·along."""
+        found = []
+        for place, index in enumerate(self._moving):
+            array = self._arrays[index]
+            array = np.array(array) if along is None else np.asarray(array + shift * along.arrays[place])
+            found.append(self.library.tensor(array, self._dtypes[index]))
+        return found
+
+    def _call(self, xs: Sequence[Any]) -> list[Any]:
+        if self.random:
+            self.library.reseed()
+        if len(xs) == len(self._arrays):
+            return self.subject.call(xs)
+        moving = dict(zip(self._moving, xs))
+        return self.subject.call(
+            [moving[i] if i in moving else self.library.tensor(np.array(a), d) for i, (a, d) in enumerate(zip(self._arrays, self._dtypes))]
+        )
