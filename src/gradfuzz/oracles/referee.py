@@ -298,6 +298,7 @@ def _finding(kind: str, order: int, line: Line, wrong: list[Modes], element: str
         "numeric": numeric.value,
         "numeric_error": numeric.error,
         "steps": len(numeric.steps),
+        "ladder": [[t, slope] for t, slope, _ in numeric.steps],
         "steps_agreeing_with_ad": agreeing,
         "one_sided": None if numeric.left is None or numeric.right is None
         else [float(numeric.left.value.sum()), float(numeric.right.value.sum())],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ import jinja2
 
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.findings.issue import issue_text
+from gradfuzz.oracles.gradient import STEP
 from gradfuzz.store import Store
+from gradfuzz.testing.step_curve import StepCurve, inline_image, png
 
 _environment = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")), autoescape=True, undefined=jinja2.StrictUndefined
@@ -29,7 +32,7 @@ def write_report(store: Store, folder: Path) -> Path:
         _write(folder / "findings" / f"{document['id']}.md", issue_text(document))
     campaigns = [_campaign(store, row) for row in store.campaigns()]
     page = _environment.get_template("report.html.j2").render(
-        campaigns=campaigns, findings=documents, kinds=Counter(d["kind"] for d in documents), label=_label
+        campaigns=campaigns, findings=documents, kinds=Counter(d["kind"] for d in documents), label=_label, curve=_curve
     )
     _write(folder / "index.html", page)
     return folder / "index.html"
@@ -48,6 +51,21 @@ def _campaign(store: Store, row: dict[str, Any]) -> dict[str, Any]:
         "apis": len(apis),
         "refusals": sorted(totals["refusals"].items(), key=lambda item: -item[1])[:15],
     }
+
+
+def _curve(document: dict[str, Any]) -> str:
+    """How the finding's numeric derivative settles as the step shrinks, as a picture; nothing where it cannot be drawn."""
+    ladder, value = document["detail"].get("ladder"), document["detail"].get("numeric")
+    if not ladder or len(ladder) < 3 or not isinstance(value, float) or not math.isfinite(value):
+        return ""
+    errors = tuple(abs(slope - value) / (abs(value) or 1.0) for _, slope in ladder)
+    if not any(map(math.isfinite, errors)):
+        return ""
+    steps = tuple(step for step, _ in ladder)
+    try:
+        return inline_image(png(StepCurve(document["api"], steps, errors, value, "the extrapolated derivative", STEP, STEP)))
+    except GradfuzzError:  # matplotlib is an extra
+        return ""
 
 
 def _label(document: dict[str, Any]) -> str:
