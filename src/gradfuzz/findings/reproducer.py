@@ -54,12 +54,19 @@ def reproducer(target: str, document: dict[str, Any]) -> str:
         body=[statement_text(s if s.names or s is not last else Let(("result",), s.value)) for s in calls],
         result=last.names[0] if len(last.names) == 1 else "(" + ", ".join(last.names) + ")" if last.names else "result",
         scenarios=[(name, list(MODES[name])) for name in document["scenarios"] if name in MODES],
+        variants=[_variant(name) for name in document["scenarios"] if name not in MODES],
         element=_element(document, program),
         tolerance=_tolerance(document),
         dtype=_module_dtype(program),
         numeric=document["kind"] in NUMERIC_KINDS and document["oracle"] != "precision",
         user_modules=document.get("modules", []),
     )
+
+
+def _variant(name: str) -> tuple[str, str, list[str]]:
+    """("batched reverse", "batched", ["r"]) of a scenario that runs in a variant."""
+    variant, _, scenario = name.partition(" ")
+    return name, variant, list(MODES.get(scenario, ()))
 
 
 def _is_constructor(statement: Let) -> bool:

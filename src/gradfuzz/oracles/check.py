@@ -10,6 +10,7 @@ from gradfuzz.oracles.precision import check_precision
 from gradfuzz.oracles.status import check_status
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.value import check_value
+from gradfuzz.oracles.variant import check_variants, is_due
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INTERNAL, INVALID, UNSUPPORTED, Verdict, most_interesting
 from gradfuzz.program.model import COMPLEXES, FLOATS, Program
 from gradfuzz.targets.protocol import Modes, Outcome, Refusal, Target, scenario_name
@@ -73,6 +74,8 @@ def examine(target: Target, program: Program, options: Options, keep_rules: bool
         verdicts.extend(found)
         if any(v.is_finding for v in found) or not any(v.outcome == AGREE for v in found):
             break  # derivatives of a wrong or unknown derivative say nothing new
+    if target.variants and is_due(options.salt) and not any(v.is_finding for v in verdicts):
+        verdicts.extend(check_variants(trial))
     rules = trial.point.rules() if keep_rules else []
     rule = trial.rule() if any(v.is_finding for v in verdicts) else ""
     return Examination(verdicts, rules, rule, trial=trial)

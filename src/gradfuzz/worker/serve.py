@@ -68,7 +68,7 @@ class Worker:
 
     def do_mutant(self, job: Job) -> dict[str, Any]:
         """The mutant's Program, without running it: for the post-mortem of a crash."""
-        edits, program = mutant(from_json(job["program"]), job["rng"], job["index"])
+        edits, program = mutant(from_json(job["program"]), job["rng"], job["index"], self.target.value_edits_cheap)
         return {"edits": [e.to_json() for e in edits], "program": to_json(program)}
 
     def do_examine(self, job: Job) -> dict[str, Any]:
