@@ -13,10 +13,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gradfuzz.targets.jax.scenarios import derivative
+from gradfuzz.targets.jax.scenarios import Arrays, Way, derivative
+from gradfuzz.targets.jax.variants import VARIANTS
 from gradfuzz.targets.protocol import Modes, nestings
 
-Arrays = Sequence[Any]
 # F takes its differentiable inputs and the other floating ones.
 Function = Callable[[Arrays, Arrays], tuple[Any, ...]]
 
@@ -48,7 +48,7 @@ class Plan:
             self.avals = tuple(jax.ShapeDtypeStruct(o.shape, o.dtype) for o in function(_on_device(xs), _on_device(fixed)))
         self.zeros = tuple(np.zeros(o.shape, o.dtype) for o in self.avals)
         self._bundles: dict[int, Bundle] = {}
-        self._compiled: dict[str, Any] = {}
+        self._variants: dict[str, Bundle] = {}
 
     def bundle(self, order: int) -> Bundle:
         found = self._bundles.get(order)
@@ -58,29 +58,31 @@ class Plan:
             found = self._bundles[order] = Bundle(self, nestings(order))
         return found
 
-    def compiled(self, name: str, function: Callable[..., Any], *args: Any) -> Any:
-        """Another function of this Plan's shapes, compiled once under a name, at these arguments."""
-        if self.eager:
-            return function(*jax.tree_util.tree_map(jnp.asarray, args))
-        if name not in self._compiled:
-            self._compiled[name] = jax.jit(function)
-        return self._compiled[name](*args)
+    def variant(self, name: str) -> Bundle:
+        """The scenarios up to order one in a variant."""
+        found = self._variants.get(name)
+        if found is None:
+            if self.bundle(1).size > DEAR:
+                raise TooDear(f"{name} is not compiled: the function is large already")
+            found = self._variants[name] = Bundle(self, [(), *nestings(1)], VARIANTS[name], compiled=name != "eager")
+        return found
 
 
 class Bundle:
     """Some scenarios and the direct run as one function. A scenario that cannot be traced keeps its error; the others go on."""
 
-    def __init__(self, plan: Plan, scenarios: Sequence[Modes]) -> None:
-        self.plan, self.scenarios = plan, list(scenarios)
+    def __init__(self, plan: Plan, scenarios: Sequence[Modes], way: Way = derivative, compiled: bool = True) -> None:
+        self.plan, self.scenarios, self.way = plan, list(scenarios), way
+        self.eager = plan.eager or not compiled
         self.errors: dict[Modes, BaseException] = {}
         self.size = 0
         self._call: Callable[..., Any] | None = None
         self._parts: list[Bundle] = []
 
     def run(self, xs: Arrays, fixed: Arrays, us: Sequence[Arrays], v: Arrays) -> dict[str, Any]:
-        """Outputs under "", and (outputs, derivative) under each scenario's letters."""
+        """Outputs under "direct", and (outputs, derivative) under each scenario's letters."""
         args = (tuple(xs), tuple(fixed), tuple(map(tuple, us)), tuple(v))
-        if self.plan.eager:
+        if self.eager:
             return self._traced(*jax.tree_util.tree_map(jnp.asarray, args))
         if self._call is None and not self._parts:
             self._compile(args)
@@ -106,16 +108,16 @@ class Bundle:
             if not self.scenarios:
                 raise
             # One of them breaks the compiler: find out which.
-            self._parts = [Bundle(self.plan, []), *(Bundle(self.plan, [modes]) for modes in self.scenarios)]
+            self._parts = [Bundle(self.plan, []), *(Bundle(self.plan, [modes], self.way) for modes in self.scenarios)]
 
     def _traced(self, xs: Arrays, fixed: Arrays, us: Sequence[Arrays], v: Arrays) -> dict[str, Any]:
         def function(*inputs: Any) -> tuple[Any, ...]:
             return self.plan.function(inputs, fixed)
 
-        found: dict[str, Any] = {"": function(*xs)}
+        found: dict[str, Any] = {"direct": function(*xs)}
         for modes in self.scenarios:
             try:
-                found["".join(modes)] = derivative(function, xs, modes, us, v)
+                found["".join(modes)] = self.way(function, xs, modes, us, v)
             except Exception as error:
                 self.errors[modes] = error.with_traceback(None)
         return found

@@ -14,9 +14,9 @@ from gradfuzz.program.model import DISCRETE, MAX_ELEMENTS, Let, Program, Tensor
 from gradfuzz.program.text import statement_text, tensor_text
 from gradfuzz.program.values import magnitude, materialise, size_of
 from gradfuzz.targets.evaluate import Compiler, Env, Thunk
-from gradfuzz.targets.jax.bundle import Arrays, Plan
+from gradfuzz.targets.jax.bundle import Bundle, Plan
 from gradfuzz.targets.jax.rules import Rules
-from gradfuzz.targets.jax.variants import VARIANTS
+from gradfuzz.targets.jax.scenarios import Arrays
 from gradfuzz.targets.protocol import Modes, Outcome, Vec
 
 Array = Any
@@ -120,6 +120,11 @@ class JaxPoint:
                 env.update(zip(names, value))
         return flatten(value)
 
+    def traces(self, most_elements: int) -> bool:
+        """Whether F can be traced into floating outputs of at most so many elements: a question that computes nothing."""
+        avals = Plan(self.function, self.leaves, self.fixed).avals
+        return 0 < sum(o.size for o in avals) <= most_elements
+
     def first(self) -> list[Array]:
         """F at the inputs. To be called before any other run."""
         plan = self._plans.find(self._key)
@@ -133,7 +138,7 @@ class JaxPoint:
         self.unit = max([UNITS.get(d, 2.0**-52) for d in dtypes])
         if not plan.avals or not self.leaves:
             return [to_numpy(o) for o in plan.zeros]
-        return [to_numpy(o) for o in plan.bundle(1).run(self.leaves, self.fixed, [self._zeros], plan.zeros)[""]]
+        return [to_numpy(o) for o in plan.bundle(1).run(self.leaves, self.fixed, [self._zeros], plan.zeros)["direct"]]
 
     # The scenarios -------------------------------------------------------------------------------------------------
 
@@ -141,11 +146,9 @@ class JaxPoint:
         bundle = self.plan.bundle(max(1, len(modes)))
         found = self._bundled(max(1, len(modes)), us, v if modes else None, along, shift)
         if not modes:
-            outputs = [to_numpy(o) for o in found[""]]
+            outputs = [to_numpy(o) for o in found["direct"]]
             return Outcome(outputs, outputs)
-        if modes in bundle.errors:
-            raise bundle.errors[modes]
-        outputs, result = found["".join(modes)]
+        outputs, result = _answer(bundle, found, modes)
         return Outcome([to_numpy(o) for o in outputs], [to_numpy(r) for r in result], "r" in modes)
 
     def _bundled(self, order: int, us: Sequence[Vec], v: Vec | None, along: Vec | None, shift: float) -> dict[str, Any]:
@@ -163,7 +166,10 @@ class JaxPoint:
 
     def run_variant(self, variant: str, modes: Modes, us: Sequence[Vec], v: Vec) -> Outcome:
         """The scenario in another way; its outcome must be the plain one's."""
-        outputs, result = VARIANTS[variant](self.plan, self.leaves, self.fixed, modes, [self.native(u) for u in us], self.native_like(v))
+        bundle = self.plan.variant(variant)
+        directions = [self.native(u) for u in us] or [self._zeros]
+        found = bundle.run(self.leaves, self.fixed, directions, self.native_like(v))
+        outputs, result = _answer(bundle, found, modes)
         return Outcome([to_numpy(o) for o in outputs], [to_numpy(r) for r in result], "r" in modes)
 
     def shifted(self, along: Vec | None, shift: float) -> list[Array]:
@@ -186,6 +192,12 @@ class JaxPoint:
     def rules(self) -> list[str]:
         """Rules reached by all traces since the last call. JAX remembers traces, so a rule shows where it is first reached."""
         return sorted(self._rules.take())
+
+
+def _answer(bundle: Bundle, found: dict[str, Any], modes: Modes) -> tuple[Any, Any]:
+    if modes in bundle.errors:
+        raise bundle.errors[modes]
+    return found["".join(modes)]  # type: ignore[no-any-return]
 
 
 def flatten(value: Any) -> tuple[Any, ...]:

@@ -16,6 +16,8 @@ from gradfuzz.targets.protocol import Modes
 
 Arrays = Sequence[Any]
 Function = Callable[..., Any]
+# function, xs, modes, us, v -> (outputs, derivative)
+Way = Callable[..., tuple[Any, Any]]
 
 
 def inner(a: Arrays, b: Arrays) -> Any:
@@ -32,11 +34,14 @@ def conjugate(v: Arrays) -> tuple[Any, ...]:
     return tuple(jnp.conj(w) for w in v)
 
 
-def derivative(function: Function, xs: Arrays, modes: Modes, us: Sequence[Arrays], v: Arrays) -> tuple[Any, tuple[Any, ...]]:
+def derivative(function: Function, xs: Arrays, modes: Modes, us: Sequence[Arrays], v: Arrays) -> tuple[Any, Any]:
     """(F's outputs as the innermost mode sees them, the derivative: one array per output, or one number after a reverse mode).
 
     Outputs of nestings are F's own: what AD does to them shows at order one already.
     """
+    if not modes:
+        outputs = function(*xs)
+        return outputs, outputs
     if modes == ("f",):
         outputs, tangents = jax.jvp(function, tuple(xs), tuple(us[0]))
         return outputs, tangents
