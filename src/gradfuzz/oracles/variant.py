@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Sequence
+
 import numpy as np
 
 from gradfuzz.oracles.status import check_status
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.value import check_value
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, VARIANT, Verdict
-from gradfuzz.targets.protocol import Modes, Outcome, Refusal, Vec, scenario_name
+from gradfuzz.program.model import Program
+from gradfuzz.targets.protocol import Modes, Outcome, Refusal, Target, Vec, scenario_name
 
-# Each variant costs as much as the plain scenarios together, so a fraction of the mutants is examined.
+# Each variant costs as much as the plain scenarios together, so a fraction of the mutants is examined, each in one of them.
 EVERY = 8
 # Another order of the same sums: this many units of the largest term, and this many times what a rounding of the inputs does.
 UNITS = 4096.0
 JITTER = 64.0
 
-SCENARIOS: tuple[Modes, ...] = ((), ("r",), ("f",))
+# The derivatives first: their directions serve the direct run too.
+SCENARIOS: tuple[Modes, ...] = (("r",), ("f",), ())
 
 
-def is_due(salt: int) -> bool:
-    return salt % EVERY == 0
+def due(target: Target, program: Program, salt: int) -> tuple[str, ...]:
+    """The variant that is this mutant's turn, if it is any's. What shrinking changes does not change the turn."""
+    if not target.variants or salt % EVERY:
+        return ()
+    calls = zlib.crc32(" ".join(call.func for call in program.calls()).encode())
+    return (target.variants[(calls + salt // EVERY) % len(target.variants)],)
 
 
-def check_variants(trial: Trial) -> list[Verdict]:
+def check_variants(trial: Trial, variants: Sequence[str]) -> list[Verdict]:
     """A verdict for each variant that says something else, or AGREE."""
-    found = [verdict for name in trial.target.variants for modes in SCENARIOS for verdict in _check(trial, name, modes)]
+    found = [verdict for name in variants for modes in SCENARIOS for verdict in _check(trial, name, modes)]
     return found or [Verdict(AGREE, "variant", VARIANT, 1)]
 
 

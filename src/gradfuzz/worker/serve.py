@@ -74,7 +74,7 @@ class Worker:
     def do_examine(self, job: Job) -> dict[str, Any]:
         """One Program in all detail."""
         options = Options.from_json(job["options"])
-        seen = examine(self.target, from_json(job["program"]), options, keep_rules=True)
+        seen = examine(self.target, from_json(job["program"]), options, keep_rules=True, thorough=True)
         return {
             "verdicts": [v.to_json() for v in seen.verdicts],
             "outcome": seen.outcome,

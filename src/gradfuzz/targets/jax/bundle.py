@@ -79,11 +79,14 @@ class Bundle:
         self._call: Callable[..., Any] | None = None
         self._parts: list[Bundle] = []
 
-    def run(self, xs: Arrays, fixed: Arrays, us: Sequence[Arrays], v: Arrays) -> dict[str, Any]:
-        """Outputs under "direct", and (outputs, derivative) under each scenario's letters."""
+    def run(self, xs: Arrays, fixed: Arrays, us: Sequence[Arrays], v: Arrays, wanted: Modes | None = None) -> dict[str, Any]:
+        """Outputs under "direct", and (outputs, derivative) under each scenario's letters.
+
+        Compiled, all of them cost as much as one; op by op only the wanted one is there.
+        """
         args = (tuple(xs), tuple(fixed), tuple(map(tuple, us)), tuple(v))
         if self.eager:
-            return self._traced(*jax.tree_util.tree_map(jnp.asarray, args))
+            return self._traced(*jax.tree_util.tree_map(jnp.asarray, args), scenarios=[m for m in self.scenarios if m == wanted])
         if self._call is None and not self._parts:
             self._compile(args)
         if self._call is not None:
@@ -110,12 +113,12 @@ class Bundle:
             # One of them breaks the compiler: find out which.
             self._parts = [Bundle(self.plan, []), *(Bundle(self.plan, [modes], self.way) for modes in self.scenarios)]
 
-    def _traced(self, xs: Arrays, fixed: Arrays, us: Sequence[Arrays], v: Arrays) -> dict[str, Any]:
+    def _traced(self, xs: Arrays, fixed: Arrays, us: Any, v: Arrays, scenarios: Sequence[Modes] | None = None) -> dict[str, Any]:
         def function(*inputs: Any) -> tuple[Any, ...]:
             return self.plan.function(inputs, fixed)
 
-        found: dict[str, Any] = {"direct": function(*xs)}
-        for modes in self.scenarios:
+        found: dict[str, Any] = {"direct": function(*xs)} if not scenarios else {}
+        for modes in self.scenarios if scenarios is None else scenarios:
             try:
                 found["".join(modes)] = self.way(function, xs, modes, us, v)
             except Exception as error:

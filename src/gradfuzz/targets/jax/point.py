@@ -87,7 +87,8 @@ class JaxPoint:
                 self.scales.append(magnitude(value) if replaced is None else size_of(array))
             elif value.dtype in DISCRETE:
                 # Indices and masks are part of the function: many APIs want them to be known when it is compiled.
-                self._constants[name] = materialise(value)
+                # On the device now: inside a trace it would become part of it.
+                self._constants[name] = jnp.asarray(materialise(value))
                 key.append(tensor_text(value))
                 continue
             else:
@@ -108,8 +109,7 @@ class JaxPoint:
 
     def function(self, xs: Arrays, fixed: Arrays) -> tuple[Any, ...]:
         """F at xs: the floating outputs, flattened."""
-        env: Env = {name: jnp.asarray(array) for name, array in self._constants.items()}
-        env.update(zip(self.names, xs))
+        env: Env = {**self._constants, **dict(zip(self.names, xs))}
         env.update(zip(self._fixed_names, fixed))
         value: Any = None
         for names, thunk in self._steps:
@@ -144,22 +144,24 @@ class JaxPoint:
 
     def run(self, modes: Modes, us: Sequence[Vec], v: Vec | None, along: Vec | None = None, shift: float = 0.0) -> Outcome:
         bundle = self.plan.bundle(max(1, len(modes)))
-        found = self._bundled(max(1, len(modes)), us, v if modes else None, along, shift)
+        found = self._bundled(modes, us, v if modes else None, along, shift)
         if not modes:
             outputs = [to_numpy(o) for o in found["direct"]]
             return Outcome(outputs, outputs)
         outputs, result = _answer(bundle, found, modes)
         return Outcome([to_numpy(o) for o in outputs], [to_numpy(r) for r in result], "r" in modes)
 
-    def _bundled(self, order: int, us: Sequence[Vec], v: Vec | None, along: Vec | None, shift: float) -> dict[str, Any]:
+    def _bundled(self, modes: Modes, us: Sequence[Vec], v: Vec | None, along: Vec | None, shift: float) -> dict[str, Any]:
         """All scenarios of an order; the last answer is kept, since the next question is mostly about another of them."""
-        question = (order, tuple(map(id, us)), id(v), id(along), shift)
+        order = max(1, len(modes))
+        bundle = self.plan.bundle(order)
+        question = (modes if bundle.eager else order, tuple(map(id, us)), id(v), id(along), shift)
         if self._last is not None and self._last[0] == question:
             return self._last[1]
         xs = self.shifted(along, shift)
         directions = [self.native(u) for u in us] or [self._zeros] * order
         weights = self.plan.zeros if v is None else self.native_like(v)
-        found = self.plan.bundle(order).run(xs, self.fixed, directions, weights)
+        found = bundle.run(xs, self.fixed, directions, weights, modes)
         self._last = (question, found)
         self._kept = (us, v, along)  # alive, so that their ids stay theirs
         return found
@@ -167,9 +169,11 @@ class JaxPoint:
     def run_variant(self, variant: str, modes: Modes, us: Sequence[Vec], v: Vec) -> Outcome:
         """The scenario in another way; its outcome must be the plain one's."""
         bundle = self.plan.variant(variant)
-        directions = [self.native(u) for u in us] or [self._zeros]
-        found = bundle.run(self.leaves, self.fixed, directions, self.native_like(v))
-        outputs, result = _answer(bundle, found, modes)
+        question = (variant, modes if bundle.eager else (), tuple(map(id, us)), id(v))
+        if self._last is None or self._last[0] != question:
+            directions = [self.native(u) for u in us] or [self._zeros]
+            self._last = (question, bundle.run(self.leaves, self.fixed, directions, self.native_like(v), modes))
+        outputs, result = _answer(bundle, self._last[1], modes)
         return Outcome([to_numpy(o) for o in outputs], [to_numpy(r) for r in result], "r" in modes)
 
     def shifted(self, along: Vec | None, shift: float) -> list[Array]:
