@@ -17,7 +17,7 @@ _DATA = json.loads(Path(__file__).with_name("probes.json").read_text())
 _PLACE = re.compile(r"\$[a-z_0-9]+")
 
 SEEDS_PER_FUNCTION = 2
-COMBINATIONS = 10  # per profile
+COMBINATIONS = 48  # per profile
 _FUNCTIONS = ("f", "fun", "func", "pyfunc", "fn", "function")  # parameters that make their function one of functions
 UNKNOWN_ARITIES = (("x",), ("x", "y"), ("x", "y", "z"))
 
@@ -25,21 +25,19 @@ UNKNOWN_ARITIES = (("x",), ("x", "y"), ("x", "y", "z"))
 def attempts(path: str, function: Any) -> Iterator[list[str]]:
     """Program texts to try, in groups: one text of each group is enough."""
     required, optional = _parameters(function)
-    if required and required[0] in _FUNCTIONS:
+    if required and required[0][:1] and required[0][0] in _FUNCTIONS:
         yield [f"x0 = {p.replace('$seed', '1')}\nf = {path}(jax.numpy.sin)\ny = f(x0)\n" for p in _DATA["profiles"][:2]]
-    shapes = [required] if required is not None else [list(names) for names in UNKNOWN_ARITIES]
-    for names in shapes:
-        for profile in _DATA["profiles"]:
-            yield list(_texts(path, profile, names, {}))
-        extra = {name: _DATA["optional_texts"].get(name, ["$array"]) for name in optional if name in _DATA["optional"]}
-        for count in range(len(extra), 0, -1):
-            kept = dict(itertools.islice(extra.items(), count))
-            for profile in _DATA["profiles"][:3]:
+    shapes = required if required is not None else [list(names) for names in UNKNOWN_ARITIES]
+    extra = {name: _DATA["optional_texts"].get(name, ["$array"]) for name in optional if name in _DATA["optional"]}
+    subsets = [extra, *({name: texts} for name, texts in extra.items())] if len(extra) > 1 else [extra] if extra else []
+    for profiles, kept in [(_DATA["profiles"][:3], {}), *((_DATA["profiles"][:3], s) for s in subsets), (_DATA["profiles"][3:], {})]:
+        for names in shapes if not kept else shapes[:1]:
+            for profile in profiles:
                 yield list(_texts(path, profile, names, kept))
 
 
-def _parameters(function: Any) -> tuple[list[str] | None, list[str]]:
-    """(the parameters that must be given, those that may); None where the function does not say."""
+def _parameters(function: Any) -> tuple[list[list[str]] | None, list[str]]:
+    """(lists of parameters that make a call, those that may be added); None where the function does not say."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -51,7 +49,8 @@ def _parameters(function: Any) -> tuple[list[str] | None, list[str]]:
     optional = [p.name for p in parameters if p.default is not p.empty]
     if not required and not starred:
         required = optional[:1]  # einsum and its like take everything by *args; others have one array with a default
-    return required + starred + named, [name for name in optional if name not in required]
+    ways = [required + named, required + starred + named] if required and starred else [required + starred + named]
+    return ways, [name for name in optional if name not in required]
 
 
 def _texts(path: str, profile: str, names: list[str], extra: dict[str, list[str]]) -> Iterator[str]:

@@ -42,7 +42,7 @@ class JaxTarget:
     fork_safe = True
     variants = tuple(VARIANTS)
     value_edits_cheap = True
-    patience = 6.0
+    patience = 2.0
 
     def __init__(self, modules: tuple[str, ...] = ()) -> None:
         self.version = str(jax.__version__)
