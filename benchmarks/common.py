@@ -19,3 +19,8 @@ def operator_seeds(target) -> list[SeedProgram]:
     seeds = [s for s in target.seeds() if s.source.startswith("op_db")]
     cache.write_text(json.dumps([{"program": to_json(s.program), "source": s.source, "api": s.api} for s in seeds]))
     return seeds
+
+
+def library_seeds(target) -> list[str]:
+    """The API of every seed that the target's own library gives."""
+    return [seed.api for seed in target.seeds()]

@@ -103,14 +103,14 @@ class Bundle:
         return found
 
     def _compile(self, args: Any) -> None:
-        lowered = jax.jit(self._traced).lower(*args)
-        self.size = len(lowered.as_text())
         try:
+            lowered = jax.jit(self._traced).lower(*args)
+            self.size = len(lowered.as_text())
             self._call = lowered.compile()
         except Exception:
-            if not self.scenarios:
+            if len(self.scenarios) < 2:
                 raise
-            # One of them breaks the compiler: find out which.
+            # One of them can be traced and not compiled (custom_vjp refuses forward mode that late): find out which.
             self._parts = [Bundle(self.plan, []), *(Bundle(self.plan, [modes], self.way) for modes in self.scenarios)]
 
     def _traced(self, xs: Arrays, fixed: Arrays, us: Any, v: Arrays, scenarios: Sequence[Modes] | None = None) -> dict[str, Any]:
