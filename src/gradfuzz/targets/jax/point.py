@@ -23,7 +23,7 @@ Array = Any
 BFLOAT16 = jnp.bfloat16.dtype
 UNITS = {"float64": 2.0**-52, "complex128": 2.0**-52, "float32": 2.0**-23, "complex64": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 # Executables hold memory for as long as they may be used again.
-MOST_PLANS = 96
+MOST_PLANS = 256
 
 
 class Plans:

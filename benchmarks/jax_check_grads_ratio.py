@@ -1,0 +1,94 @@
+"""gradfuzz against jax.test_util.check_grads on the same functions, shapes and numbers, compilation counted, one core, one run.
+
+    python benchmarks/jax_check_grads_ratio.py [FUNCTIONS] [MUTANTS]
+
+Each function is a seed from signatures; its mutants differ in their numbers, as most mutants of a campaign do.
+Both sides check order one in forward and reverse mode against numerical differentiation. Time is CPU time.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import sys
+import time
+import warnings
+
+from jax.test_util import check_grads
+
+from gradfuzz.errors import ProgramError
+from gradfuzz.mutate.draw import draw_relative
+from gradfuzz.mutate.edits import apply_all
+from gradfuzz.oracles.check import Options, examine
+from gradfuzz.targets.jax.probing import attempts
+from gradfuzz.targets.jax.samples import moves, traces
+from gradfuzz.targets.jax.surface import functions
+from gradfuzz.targets.registry import load_target
+from gradfuzz.program import parse
+
+WANTED = 25
+
+
+def main(count: int, mutants: int) -> None:
+    warnings.simplefilter("ignore")
+    target = load_target("jax")
+    rows = []
+    for path, seed in some_seeds(target, count):
+        programs = [seed, *(mutated(seed, index) for index in range(1, mutants))]
+        ours = timed(lambda: [examine(target, p, Options(order=1, salt=1)) for p in programs])
+        theirs = timed(lambda: [checked(target, p) for p in programs])
+        rows.append((path, ours, theirs))
+        print(f"{path:40s} ours {mutants / ours:8.1f} checks/s   check_grads {mutants / theirs:6.1f} checks/s   ratio {theirs / ours:6.1f}")
+    ours, theirs = (sum(row[i] for row in rows) for i in (1, 2))
+    print(f"{len(rows)} functions, {mutants} inputs each, CPU seconds: gradfuzz {ours:.1f}, check_grads {theirs:.1f}")
+    print(f"ratio, median of functions  {statistics.median(t / o for _, o, t in rows):.1f}   (wanted: {WANTED})")
+    print(f"ratio, totals               {theirs / ours:.1f}   (wanted: {WANTED})")
+
+
+def some_seeds(target, count):
+    """Functions drawn from the whole surface, each with its first seed that both sides can judge."""
+    surface = list(functions(target.language))
+    random.Random(0).shuffle(surface)
+    found = 0
+    for path, function in surface:
+        for group in attempts(path, function):
+            program = next((p for p in map(parsed(target), group[:4]) if p is not None and traces(target, p)), None)
+            if program is not None and moves(target, program):
+                yield path, program
+                found += 1
+                break
+        if found >= count:
+            return
+
+
+def parsed(target):
+    def read(text):
+        try:
+            return parse(text, target.language)
+        except ProgramError:
+            return None
+
+    return read
+
+
+def mutated(seed, index):
+    return apply_all(seed, draw_relative(seed, 0, random.Random(0), random.Random(index)))
+
+
+def checked(target, program) -> None:
+    point = target.point(program)
+    try:
+        check_grads(lambda *xs: point.function(xs, point.fixed), tuple(point.leaves), order=1, modes=("fwd", "rev"))
+    except Exception:
+        pass  # a failed check is a check
+
+
+def timed(work) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+if __name__ == "__main__":
+    arguments = [int(a) for a in sys.argv[1:]]
+    main(*(arguments + [12, 50][len(arguments) :]))
