@@ -24,17 +24,25 @@ WANTED = 90.0
 # Rules that a program on one CPU cannot reach, by what their primitives are for. Patterns are parts of primitives' names.
 OUT_OF_REACH = {
     "it means something only inside a mapped or sharded axis": (
-        "all_gather", "all_to_all", "psum", "pmin", "pmax", "ppermute", "pbroadcast", "pvary", "pcast", "axis_index", "reduce_scatter", "sharding",
-        "shard_map", "xla_pmap", "mesh", "reshard", "psend", "precv", "unreduced", "vary", "core_axis", "partition", "reduced", "invariant", "auto_axes",
+        "all_gather", "all_to_all", "psum", "pmin", "pmax", "ppermute", "pbroadcast", "pvary", "pcast", "axis_index", "reduce_scatter",
+        "sharding", "shard_map", "xla_pmap", "mesh", "reshard", "psend", "precv", "unreduced", "vary", "core_axis", "partition",
+        "reduced", "invariant", "auto_axes",
     ),
-    "it calls back into Python or prints": ("callback", "debug", "outside_call", "io_", "dce_sink", "print", "tapped"),
-    "it belongs to another device or to kernels": ("tpu", "gpu", "cuda", "cudnn", "mosaic", "pallas", "triton", "custom_call", "ffi", "device_put", "copy_to", "infeed", "outfeed"),
+    "it calls back into Python or prints": (
+        "callback", "debug", "outside_call", "io_", "dce_sink", "print", "tapped",
+    ),
+    "it belongs to another device or to kernels": (
+        "tpu", "gpu", "cuda", "cudnn", "mosaic", "pallas", "triton", "custom_call", "ffi", "device_put", "copy_to", "infeed", "outfeed",
+    ),
     "it is internal to a transform of functions that a Program cannot name": (
-        "custom_transpose", "custom_lin", "run_state", "ref", "get", "swap", "addupdate", "freeze", "scatter_apply", "linear_call", "core_call", "core_closed_call",
-        "closed_call", "custom_vmap", "custom_partitioning", "remat_opt", "for", "call_exported", "call_tf", "hijax", "consume", "broadcast_in_dim_dyn", "with_layout",
-        "layout_constraint", "box", "call_hi", "xla_call", "transpose_jaxpr", "random_", "zeros_like", "instantiate",
+        "custom_transpose", "custom_lin", "run_state", "ref", "get", "swap", "addupdate", "freeze", "scatter_apply", "linear_call",
+        "core_call", "core_closed_call", "closed_call", "custom_vmap", "custom_partitioning", "remat_opt", "for", "call_exported",
+        "call_tf", "hijax", "consume", "broadcast_in_dim_dyn", "with_layout", "layout_constraint", "box", "call_hi", "xla_call",
+        "transpose_jaxpr", "random_", "zeros_like", "instantiate",
     ),
-    "it has a rule that says there is no derivative": ("rng_", "threefry", "nextafter", "iota", "stop_gradient", "argsort"),
+    "it has a rule that says there is no derivative": (
+        "rng_", "threefry", "nextafter", "iota", "stop_gradient", "argsort",
+    ),
 }  # fmt: skip
 
 
@@ -86,7 +94,8 @@ def report(kind: str, existing: set[str], reached: set[str]) -> None:
         missing[why(rule.split(":", 1)[1])].append(rule.split(":", 1)[1])
     hit = existing & reached
     open_ = len(missing.get("not reached", []))
-    print(f"{kind:10s} {len(hit)} reached of {len(existing)} that exist; of those in reach {100 * len(hit) / max(1, len(hit) + open_):.1f} % (wanted: {WANTED:.0f})")
+    share = 100 * len(hit) / max(1, len(hit) + open_)
+    print(f"{kind:10s} {len(hit)} reached of {len(existing)} that exist; of those in reach {share:.1f} % (wanted: {WANTED:.0f})")
     for reason, names in missing.items():
         print(f"           {len(names):3d} {reason}: {', '.join(names)}")
 

@@ -34,7 +34,7 @@ def _same(a: Array, b: Array) -> bool:
 def _judge(trial: Trial, modes: Modes, seen: list[Array], name: str) -> Verdict | None:
     described = [_describe(trial.direct), _describe(seen)]
     if described[0] != described[1]:
-        return _finding(modes, name, f"the outputs are {described[1]} under {name}, {described[0]} directly", *described)
+        return _finding(modes, name, f"the outputs are {described[1]} under {name}, {described[0]} directly", described[0], described[1])
     with np.errstate(all="ignore"):
         worst = _distance(trial.direct, seen)
         if worst <= FREE_UNITS * trial.epsilon:

@@ -13,7 +13,7 @@ from gradfuzz.targets.protocol import Outcome, nestings
 PROGRAMS = {
     "real": 'x = tensor((3,), "float64", normal(seed=1))\ny = jax.numpy.exp(x) * x',
     "complex": 'x = tensor((3,), "complex128", normal(seed=1))\ny = jax.numpy.abs(x * jax.numpy.conj(x)) + jax.numpy.real(x)',
-    "indices": 'x = tensor((4,), "float64", normal(seed=1))\ni = tensor((2,), "int64", listed([3, 0]), grad=False)\ny = jax.numpy.sin(x[i])',
+    "indices": 'x = tensor((4,), "float64", normal(seed=1))\ni = tensor((2,), "int64", listed([3, 0]))\ny = jax.numpy.sin(x[i])',
     "functions": 'x = tensor((4,), "float64", normal(seed=1))\ny = jax.lax.map(jax.numpy.sin, x)',
     "update": 'x = tensor((4, 3), "float64", normal(seed=1))\na = tensor((3,), "float64", normal(seed=2))\ny = x.at[1].multiply(a)',
 }

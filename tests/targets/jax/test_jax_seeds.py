@@ -16,12 +16,21 @@ from gradfuzz.targets.jax.surface import functions
 
 def test_the_surface_has_functions_of_every_room_and_no_settings(jax_target):
     paths = {path for path, _ in functions(jax_target.language)}
-    wanted = {"jax.numpy.sin", "jax.lax.dot_general", "jax.nn.gelu", "jax.scipy.stats.norm.logpdf", "jax.numpy.linalg.eigh", "jax.image.resize"}
+    wanted = {
+        "jax.numpy.sin",
+        "jax.lax.dot_general",
+        "jax.nn.gelu",
+        "jax.scipy.stats.norm.logpdf",
+        "jax.numpy.linalg.eigh",
+        "jax.image.resize",
+    }
     assert wanted <= paths and len(paths) > 700
     assert not any(path.endswith((".save", ".load", ".psum", ".stop_gradient")) for path in paths)
 
 
-@pytest.mark.parametrize("path, function", [("jax.numpy.hypot", jnp.hypot), ("jax.lax.cumsum", lax.cumsum), ("jax.numpy.linalg.solve", jnp.linalg.solve)])
+@pytest.mark.parametrize(
+    "path, function", [("jax.numpy.hypot", jnp.hypot), ("jax.lax.cumsum", lax.cumsum), ("jax.numpy.linalg.solve", jnp.linalg.solve)]
+)
 def test_a_signature_is_enough_for_a_seed(jax_target, path, function):
     programs = [parse(text, jax_target.language) for group in list(attempts(path, function))[:6] for text in group]
     assert any(traces(jax_target, p) and moves(jax_target, p) for p in programs)

@@ -86,7 +86,8 @@ class Bundle:
         """
         args = (tuple(xs), tuple(fixed), tuple(map(tuple, us)), tuple(v))
         if self.eager:
-            return self._traced(*jax.tree_util.tree_map(jnp.asarray, args), scenarios=[m for m in self.scenarios if m == wanted])
+            xs, fixed, us, v = jax.tree_util.tree_map(jnp.asarray, args)
+            return self._traced(xs, fixed, us, v, [m for m in self.scenarios if m == wanted])
         if self._call is None and not self._parts:
             self._compile(args)
         if self._call is not None:

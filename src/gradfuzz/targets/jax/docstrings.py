@@ -111,4 +111,12 @@ def _recipe(value: Any, seed: int, whole: bool) -> Tensor | None:
     if dtype in DISCRETE and dtype != "bool" and not whole:
         dtype = "float64"
         array = array.astype(np.float64)
-    return Tensor(tuple(array.shape), dtype, values_of(array, seed + 1), dtype not in DISCRETE)
+    return Tensor(tuple(array.shape), dtype, values_of(array, seed + 1), dtype not in DISCRETE, structure=_structure(array))
+
+
+def _structure(array: Any) -> str | None:
+    """A symmetric matrix in an example is so for a reason: the function may read one triangle only."""
+    square = array.dtype.kind in "fc" and array.ndim == 2 and array.shape[0] == array.shape[1] > 1
+    if not square or not np.array_equal(array, array.conj().T) or np.array_equal(array, np.diag(np.diag(array))):
+        return None
+    return "positive_definite" if np.linalg.eigvalsh(array).min() > 0 else "symmetric"

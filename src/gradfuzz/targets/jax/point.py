@@ -123,7 +123,7 @@ class JaxPoint:
     def traces(self, most_elements: int) -> bool:
         """Whether F can be traced into floating outputs of at most so many elements: a question that computes nothing."""
         avals = Plan(self.function, self.leaves, self.fixed).avals
-        return 0 < sum(o.size for o in avals) <= most_elements
+        return bool(0 < sum(o.size for o in avals) <= most_elements)
 
     def first(self) -> list[Array]:
         """F at the inputs. To be called before any other run."""

@@ -78,7 +78,15 @@ def _text(path: str, profile: str, arguments: list[str]) -> str:
 def method_attempts() -> Iterator[tuple[str, list[str]]]:
     """(method, texts) for methods of arrays and for indexed updates."""
     for name in _DATA["methods"]:
-        arguments = {"dot": "x0", "clip": "-0.5, 0.5", "repeat": "2", "reshape": "-1", "take": "1", "swapaxes": "0, 1", "astype": '"float64"'}
+        arguments = {
+            "dot": "x0",
+            "clip": "-0.5, 0.5",
+            "repeat": "2",
+            "reshape": "-1",
+            "take": "1",
+            "swapaxes": "0, 1",
+            "astype": '"float64"',
+        }
         call = f"x0.{name}({arguments.get(name, '')})"
         yield name, [f"x0 = {profile.replace('$seed', '1')}\ny = {call}\n" for profile in _DATA["profiles"][1:5]]
     for name in ("set", "add", "multiply", "divide", "power", "min", "max"):
