@@ -22,7 +22,7 @@ Function = Callable[[Arrays, Arrays], tuple[Any, ...]]
 
 # Derivatives of derivatives multiply a computation; above this many characters of lowered text compiling the next order
 # takes longer than a mutant may.
-DEAR = 150_000
+DEAR = 400_000
 
 # Errors that say "this needs the numbers themselves": such a function runs op by op, as it does for its users.
 NEEDS_NUMBERS = tuple(
