@@ -35,6 +35,7 @@ TIE = 1e-2
 BELOW_ROUNDING = 2.0**14
 # And below these a result of that rounding unit underflows.
 SMALLEST = {2.0**-52: 1e-300, 2.0**-23: 1e-36}
+LARGEST = 1e300
 TINY_STEPS = tuple(2.0**-k for k in (26, 30, 34, 38, 42, 46, 60, 90))
 
 
@@ -149,6 +150,9 @@ def _judge_nonfinite(trial: Trial, order: int, line: Line, broken: list[Modes], 
         return _inconclusive(order, line, "kink")
     if line.numeric.value != 0.0 and NUMERIC_BARS * line.numeric.error > 0.1 * abs(line.numeric.value):
         return _inconclusive(order, line, "noisy or ill-conditioned")
+    if line.numeric.magnitude > LARGEST * min(trial.point.scales, default=1.0):
+        # Directions are as long as the inputs; per unit of a tiny input the derivative itself is beyond the range.
+        return _inconclusive(order, line, "overflow: the derivative is larger than its type can hold")
     us = [trial.direction(i) for i in range(len(base))]
     at_zero = trial.components(trial.attempt(base, us))
     for along in _element_directions(trial, KINK_PROBES):
