@@ -8,7 +8,6 @@ from tempfile import gettempdir
 
 from gradfuzz.program import from_json, to_json
 from gradfuzz.targets.protocol import SeedProgram
-from gradfuzz.targets.torch import samples
 
 
 def operator_seeds(target) -> list[SeedProgram]:
@@ -17,6 +16,8 @@ def operator_seeds(target) -> list[SeedProgram]:
     A campaign takes ten samples an operator; here it is all of them, so that the choice is PyTorch's and not ours. Reading them takes
     a minute, so they are kept in the temporary folder between benchmarks.
     """
+    from gradfuzz.targets.torch import samples
+
     cache = Path(gettempdir()) / f"gradfuzz-bench-{target.name}-{target.version}.json"
     if not cache.exists():
         samples.SAMPLES_PER_OPERATOR = 1_000_000
@@ -24,3 +25,8 @@ def operator_seeds(target) -> list[SeedProgram]:
         cache.write_text(json.dumps([{"program": to_json(s.program), "source": s.source, "api": s.api} for s in seeds]))
     rows = json.loads(cache.read_text())
     return [SeedProgram(from_json(r["program"]), r["source"], r["api"]) for r in rows]
+
+
+def library_seeds(target) -> list[str]:
+    """The API of every seed that the target's own library gives."""
+    return [seed.api for seed in target.seeds()]

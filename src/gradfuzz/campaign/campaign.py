@@ -66,7 +66,7 @@ class Campaign:
     def __init__(self, config: Config, store: Store, number: int, pool: Pool, seeds: list[Seed], watcher: Watcher) -> None:
         self.config, self.store, self.number, self.pool, self.seeds = config, store, number, pool, seeds
         self.watcher = watcher
-        self.schedule = Schedule(len(seeds), config.seed)
+        self.schedule = Schedule(len(seeds), config.seed, pool.zygote.value_edits_cheap)
         self.done_before = store.finished_batches(number)
         self.running: dict[int, Running] = {}
         self.jobs: dict[int, Running] = {}

@@ -148,7 +148,7 @@ class Pool:
         for worker in list(self.workers):
             if worker.job is None:
                 continue
-            limit = worker.job.get("limit") or self.launch.timeout
+            limit = (worker.job.get("limit") or self.launch.timeout) * self.zygote.patience
             if worker.stalled(now) > limit:
                 worker.kill()
                 self._bury(worker, "timeout")

@@ -92,6 +92,8 @@ class Zygote:
             self.close()
             raise TargetError(_why(ready, launch, self.process))
         self.version: str = ready["ready"]
+        self.patience = float(ready["patience"])
+        self.value_edits_cheap = bool(ready["value_edits_cheap"])
 
     def fork(self) -> WorkerProcess:
         """A new worker, connected."""

@@ -19,7 +19,9 @@ EXPLANATIONS = {
     "kink": "At a kink AD may choose any slope between the one-sided derivatives; this one lies outside.",
     "value": "The same function at the same inputs must return the same output whether or not it is being differentiated.",
     "status": "The function runs directly, and AD neither differentiates it nor says that it does not support it.",
-    "internal": "PyTorch's own assertion fails: whatever the inputs, that is a bug by PyTorch's own account.",
+    "internal": "The library's own assertion fails: whatever the inputs, that is a bug by its own account.",
+    "variant": "The same derivative at the same inputs, computed in another way the library offers (compiled or not, batched,\n"
+    "linearised), is another number, by more than rounding of the inputs can explain.",
     "memory": "The function runs directly within the memory limit, and AD runs out of memory.",
     "precision": "In a lower precision AD is further from double precision than rounding the inputs can explain.",
     "crash": "The process dies. Whatever the inputs, a library must not take its process down.",
@@ -77,6 +79,7 @@ def title(verdict: dict[str, Any]) -> str:
         "kink": f"{order} outside the one-sided slopes in {which}",
         "value": f"another output under {which}",
         "status": f"{which} raises where the direct run works",
+        "variant": f"another {order} in {which}",
         "internal": f"internal assertion fails in {which}",
         "memory": f"{which} runs out of memory",
         "precision": f"{order} in lower precision is wrong in {which}",

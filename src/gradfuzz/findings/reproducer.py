@@ -10,7 +10,7 @@ import jinja2
 
 from gradfuzz.findings.numpy_code import array_code
 from gradfuzz.program import Program, from_json
-from gradfuzz.program.model import Call, Let, Tensor
+from gradfuzz.program.model import Call, Let, Name, Tensor
 from gradfuzz.program.text import statement_text
 from gradfuzz.targets.protocol import nestings, scenario_name
 
@@ -54,12 +54,44 @@ def reproducer(target: str, document: dict[str, Any]) -> str:
         body=[statement_text(s if s.names or s is not last else Let(("result",), s.value)) for s in calls],
         result=last.names[0] if len(last.names) == 1 else "(" + ", ".join(last.names) + ")" if last.names else "result",
         scenarios=[(name, list(MODES[name])) for name in document["scenarios"] if name in MODES],
+        variants=[_variant(name) for name in document["scenarios"] if name not in MODES],
+        imports=_imports(program),
+        structures=_structures(program),
         element=_element(document, program),
         tolerance=_tolerance(document),
         dtype=_module_dtype(program),
         numeric=document["kind"] in NUMERIC_KINDS and document["oracle"] != "precision",
         user_modules=document.get("modules", []),
     )
+
+
+def _variant(name: str) -> tuple[str, str, list[str]]:
+    """("batched reverse", "batched", ["r"]) of a scenario that runs in a variant."""
+    variant, _, scenario = name.partition(" ")
+    return name, variant, list(MODES.get(scenario, ()))
+
+
+def _imports(program: Program) -> list[str]:
+    """The modules of the functions that are called or passed: a submodule need not be there before it is imported."""
+    paths = {node.func if isinstance(node, Call) else node.path for node in program.expressions() if isinstance(node, (Call, Name))}
+    spaces = {path.rsplit(".", 1)[0] for path in paths if "." in path.strip(".")}
+    return sorted(space for space in spaces if not space.rsplit(".", 1)[-1][:1].isupper() and not space.endswith("_p"))
+
+
+PROJECTIONS = {
+    "symmetric": "(a + a.conj().swapaxes(-1, -2)) / 2",
+    "positive_definite": "(a + a.conj().swapaxes(-1, -2)) / 2",
+    "lower": "jnp.tril(a)",
+    "upper": "jnp.triu(a)",
+    "simplex": "a - a.mean(axis=-1, keepdims=True)",
+}
+
+
+def _structures(program: Program) -> list[tuple[str, str]]:
+    """(input, code that projects a direction `a`) for each structured input of a script whose arrays have NumPy's methods."""
+    found = [(name, r) for name, r in program.inputs.items() if r.differentiable and r.structure]
+    square = [(name, r) for name, r in found if r.structure == "simplex" or (len(r.shape) > 1 and r.shape[-1] == r.shape[-2])]
+    return [(name, PROJECTIONS[str(r.structure)]) for name, r in square if r.shape]
 
 
 def _is_constructor(statement: Let) -> bool:

@@ -15,7 +15,7 @@ MUTANT_ELEMENTS = min(MAX_ELEMENTS, 2**16)
 
 # Points where formulas change their mind: ends of domains, removable singularities, poles, branch points.
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 1.5707963267948966, 3.141592653589793, 1e-8, -1e-8)
-EXPONENTS = (-100, -30, -12, -6, -3, -2, -1, 1, 2, 3, 6, 12, 30, 100)
+EXPONENTS = (-300, -100, -30, -12, -6, -3, -2, -1, 1, 2, 3, 6, 12, 30, 100)
 # Beyond these exp overflows, tanh and sigmoid saturate, softplus switches to its linear branch.
 LARGE = (20.0, 40.0, 90.0, 400.0, 750.0, 1e4)
 
@@ -25,6 +25,24 @@ def draw_edits(program: Program, rng: random.Random) -> list[Edit]:
     edits: list[Edit] = []
     for _ in range(1 + (rng.random() < 0.35) + (rng.random() < 0.12)):
         edit = draw_edit(program, rng)
+        if edit is not None:
+            edits.append(edit)
+            program = apply(program, edit)
+    return edits
+
+
+def draw_relative(program: Program, family: int, shared: random.Random, own: random.Random) -> list[Edit]:
+    """Edits of one member of a family: what changes shapes, types and arguments comes from `shared`, the numbers from `own`.
+
+    Family 0 keeps the seed's own shapes. Memory layouts are left out: a compiler chooses its own.
+    """
+    edits: list[Edit] = []
+    kinds = [kind for kind in _KINDS if kind not in ("values", "layout")]
+    weights = [weight for kind, weight in zip(_KINDS, _WEIGHTS) if kind in kinds]
+    draws = [_DRAW[shared.choices(kinds, weights)[0]] for _ in range(1 + (shared.random() < 0.2))] if family else []
+    chances = [(draw, shared) for draw in draws] + [(_draw_values, own)] * (1 + (own.random() < 0.35))
+    for draw, rng in chances:
+        edit = draw(program, rng)
         if edit is not None:
             edits.append(edit)
             program = apply(program, edit)

@@ -10,6 +10,7 @@ from gradfuzz.oracles.precision import check_precision
 from gradfuzz.oracles.status import check_status
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.value import check_value
+from gradfuzz.oracles.variant import check_variants, due
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INTERNAL, INVALID, UNSUPPORTED, Verdict, most_interesting
 from gradfuzz.program.model import COMPLEXES, FLOATS, Program
 from gradfuzz.targets.protocol import Modes, Outcome, Refusal, Target, scenario_name
@@ -54,8 +55,11 @@ class Examination:
         return [v for v in self.verdicts if v.is_finding]
 
 
-def examine(target: Target, program: Program, options: Options, keep_rules: bool = False) -> Examination:
-    """Run the Program in every scenario up to the order and judge. Never raises for what the library does."""
+def examine(target: Target, program: Program, options: Options, keep_rules: bool = False, thorough: bool = False) -> Examination:
+    """Run the Program in every scenario up to the order and judge. Never raises for what the library does.
+
+    `thorough`: in every variant of the target too, rather than in the one whose turn it is.
+    """
     try:
         trial = Trial(target, program, options.salt)
     except (KeyboardInterrupt, SystemExit):
@@ -73,6 +77,9 @@ def examine(target: Target, program: Program, options: Options, keep_rules: bool
         verdicts.extend(found)
         if any(v.is_finding for v in found) or not any(v.outcome == AGREE for v in found):
             break  # derivatives of a wrong or unknown derivative say nothing new
+    variants = target.variants if thorough else due(target, program, options.salt)
+    if variants and not any(v.is_finding for v in verdicts):
+        verdicts.extend(check_variants(trial, variants))
     rules = trial.point.rules() if keep_rules else []
     rule = trial.rule() if any(v.is_finding for v in verdicts) else ""
     return Examination(verdicts, rules, rule, trial=trial)

@@ -38,6 +38,7 @@ SMALLEST = {2.0**-52: 1e-300, 2.0**-23: 1e-36}
 # From here on a double has no fraction: rounding and truncation look like the identity.
 WHOLE = 2.0**51
 LARGE_STEPS = tuple(2.0**k for k in (2, 8, 20, 40, 60, 100, 200, 330))
+LARGEST = 1e300
 TINY_STEPS = tuple(2.0**-k for k in (26, 30, 34, 38, 42, 46, 60, 90))
 
 
@@ -157,6 +158,9 @@ def _judge_nonfinite(trial: Trial, order: int, line: Line, broken: list[Modes], 
     enough = 0.1 * abs(line.numeric.value) or CONCLUSIVE * _sizes(trial, line.along)
     if NUMERIC_BARS * line.numeric.error > enough:
         return _inconclusive(order, line, "noisy or ill-conditioned")
+    if line.numeric.magnitude > LARGEST * min(trial.point.scales, default=1.0):
+        # Directions are as long as the inputs; per unit of a tiny input the derivative itself is beyond the range.
+        return _inconclusive(order, line, "overflow: the derivative is larger than its type can hold")
     us = [trial.direction(i) for i in range(len(base))]
     at_zero = trial.components(trial.attempt(base, us))
     for along in _element_directions(trial, KINK_PROBES):

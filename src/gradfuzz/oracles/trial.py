@@ -111,6 +111,15 @@ class Trial:
         except BaseException as error:
             return self.target.classify(error)
 
+    def variant(self, name: str, modes: Modes) -> Outcome | Refusal:
+        """The scenario in one of the target's variants, along the same directions."""
+        try:
+            return self.point.run_variant(name, modes, [self.direction(i) for i in range(len(modes))], self.v)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            return self.target.classify(error)
+
     def number(self, outcome: Outcome, v: Vec | None = None) -> float:
         """The projection ⟨v, J u⟩ (of any order) that every scenario must agree on."""
         if outcome.contracted:
@@ -145,7 +154,8 @@ class Trial:
     def rule(self) -> str:
         """The one derivative rule at work, if there is just one; else nothing."""
         rules = [r for r in self.point.rules() if not r.startswith(("CloneBackward", "AliasBackward"))]
-        return rules[0] if len(rules) == 1 else ""
+        # A name of the form "table:rule" says what was reached somewhere, not what is at work here.
+        return rules[0] if len(rules) == 1 and ":" not in rules[0] else ""
 
 
 def contract(weights: list[Array], arrays: list[Array]) -> float:

@@ -17,13 +17,13 @@ Array = Any
 FREE_UNITS = 64.0
 
 
-def check_value(trial: Trial, modes: Modes, outcome: Outcome) -> Verdict | None:
-    """None if the outputs agree: the common case, kept free of allocations."""
+def check_value(trial: Trial, modes: Modes, outcome: Outcome, name: str = "") -> Verdict | None:
+    """None if the outputs agree: the common case, kept free of allocations. `name`: the scenario's, if it is not the modes'."""
     seen = outcome.outputs
     for ours, theirs in zip(trial.direct, seen):
         if ours.shape != theirs.shape or ours.dtype != theirs.dtype or not _same(ours, theirs):
-            return _judge(trial, modes, seen)
-    return None if len(seen) == len(trial.direct) else _judge(trial, modes, seen)
+            return _judge(trial, modes, seen, name or scenario_name(modes))
+    return None if len(seen) == len(trial.direct) else _judge(trial, modes, seen, name or scenario_name(modes))
 
 
 def _same(a: Array, b: Array) -> bool:
@@ -31,11 +31,10 @@ def _same(a: Array, b: Array) -> bool:
     return a is b or a.tobytes() == b.tobytes()
 
 
-def _judge(trial: Trial, modes: Modes, seen: list[Array]) -> Verdict | None:
-    name = scenario_name(modes)
+def _judge(trial: Trial, modes: Modes, seen: list[Array], name: str) -> Verdict | None:
     described = [_describe(trial.direct), _describe(seen)]
     if described[0] != described[1]:
-        return _finding(modes, f"the outputs are {described[1]} under {name}, {described[0]} directly", described[0], described[1])
+        return _finding(modes, name, f"the outputs are {described[1]} under {name}, {described[0]} directly", described[0], described[1])
     with np.errstate(all="ignore"):
         worst = _distance(trial.direct, seen)
         if worst <= FREE_UNITS * trial.epsilon:
@@ -49,7 +48,7 @@ def _judge(trial: Trial, modes: Modes, seen: list[Array]) -> Verdict | None:
     index = _worst_element(trial.direct, seen)
     reason = f"the output changes under {name}: element {index} of output {index[0]}"
     expected, actual = (_number(side[index[0]].ravel()[index[1]]) for side in (trial.direct, seen))
-    return _finding(modes, reason, expected, actual, explained)
+    return _finding(modes, name, reason, expected, actual, explained)
 
 
 def _explained(trial: Trial) -> float:
@@ -102,5 +101,5 @@ def _describe(outputs: list[Array]) -> str:
     return ", ".join(f"{o.dtype}{list(o.shape)}" for o in outputs) or "nothing"
 
 
-def _finding(modes: Modes, reason: str, expected: Any, actual: Any, bar: float | None = None) -> Verdict:
-    return Verdict(DISAGREE, "value", VALUE, len(modes), [scenario_name(modes)], reason, expected, actual, bar)
+def _finding(modes: Modes, name: str, reason: str, expected: Any, actual: Any, bar: float | None = None) -> Verdict:
+    return Verdict(DISAGREE, "value", VALUE, len(modes), [name], reason, expected, actual, bar)

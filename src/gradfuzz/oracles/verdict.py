@@ -25,6 +25,7 @@ KINK = "kink"  # at a kink, a derivative outside the one-sided ones
 STATUS = "status"  # a scenario raises where others work
 INTERNAL = "internal"  # the library's own assertion fails
 MEMORY = "memory"  # a scenario runs out of memory where others work
+VARIANT = "variant"  # another way to run a scenario gives another derivative
 PRECISION = "precision"  # lower precision is further off than its rounding explains
 
 

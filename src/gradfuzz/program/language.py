@@ -78,10 +78,15 @@ def language_for(target: str, modules: tuple[str, ...] = ()) -> Language:
         target,
         own["aliases"],
         tuple(own["namespaces"]),
-        {name: reason for reason, names in {**common["refused_names"], **own["refused_names"]}.items() for name in names},
-        {name: reason for reason, names in {**common["refused_methods"], **own["refused_methods"]}.items() for name in names},
+        _reasons(common["refused_names"], own["refused_names"]),
+        _reasons(common["refused_methods"], own["refused_methods"]),
         tuple(own["attributes"]),
     ).with_modules(modules)
+
+
+def _reasons(*tables: dict[str, list[str]]) -> dict[str, str]:
+    """Reason by name. Tables may share a reason: each adds its names to it."""
+    return {name: reason for table in tables for reason, names in table.items() for name in names}
 
 
 def known_targets() -> list[str]:

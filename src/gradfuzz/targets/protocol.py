@@ -94,6 +94,9 @@ class Point(Protocol):
         Raises whatever the library raises.
         """
 
+    def run_variant(self, variant: str, modes: Modes, us: Sequence[Vec], v: Vec) -> Outcome:
+        """The scenario in one of the target's variants. Asked only of targets that declare some."""
+
     def rules(self) -> list[str]:
         """Names of the derivative rules that the last reverse run reached, if they can be had."""
 
@@ -105,6 +108,9 @@ class Target(Protocol):
     version: str
     language: Language
     fork_safe: bool
+    variants: tuple[str, ...]  # further ways to run a scenario, which must give what the plain one gives
+    value_edits_cheap: bool  # another shape costs a compilation, other numbers next to nothing
+    patience: float  # by how much longer than others its mutants may take
 
     def point(self, program: Program, arrays: list[Array] | None = None) -> Point:
         """Bind a Program. `arrays` replaces the numbers of the differentiable inputs, in order."""

@@ -9,7 +9,7 @@ from collections import Counter
 from typing import Any, Callable
 
 from gradfuzz.errors import ProgramError
-from gradfuzz.mutate.draw import draw_edits
+from gradfuzz.mutate.draw import draw_edits, draw_relative
 from gradfuzz.mutate.edits import Edit, apply_all
 from gradfuzz.oracles.check import Examination, Options, examine
 from gradfuzz.oracles.verdict import INVALID, RANK
@@ -22,15 +22,21 @@ from gradfuzz.worker.progress import Progress
 SHOWN_OFTEN = 2
 # Second order costs four times the first, so it is checked on every other mutant.
 DEEP_EVERY = 2
+# Where another shape is dear, so many mutants in a row share everything but their numbers.
+FAMILY = 12
 
 _NUMBERS = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
 
 
-def mutant(seed: Program, rng: str, index: int) -> tuple[list[Edit], Program]:
+def mutant(seed: Program, rng: str, index: int, value_edits_cheap: bool = False) -> tuple[list[Edit], Program]:
     """The index-th mutant of a seed. Index 0 is the seed itself."""
     if index == 0:
         return [], seed
-    edits = draw_edits(seed, random.Random(f"{rng}:{index}"))
+    chance = random.Random(f"{rng}:{index}")
+    if value_edits_cheap:
+        edits = draw_relative(seed, index // FAMILY, random.Random(f"{rng}:family:{index // FAMILY}"), chance)
+    else:
+        edits = draw_edits(seed, chance)
     return edits, apply_all(seed, edits)
 
 
@@ -55,7 +61,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     for index in range(job["start"], job["count"]):
         progress.write(job["id"], index, counts)
         try:
-            edits, program = mutant(seed, job["rng"], index)
+            edits, program = mutant(seed, job["rng"], index, target.value_edits_cheap)
             program.check()
         except ProgramError:
             counts[RANK.index(INVALID)] += 1

@@ -68,13 +68,13 @@ class Worker:
 
     def do_mutant(self, job: Job) -> dict[str, Any]:
         """The mutant's Program, without running it: for the post-mortem of a crash."""
-        edits, program = mutant(from_json(job["program"]), job["rng"], job["index"])
+        edits, program = mutant(from_json(job["program"]), job["rng"], job["index"], self.target.value_edits_cheap)
         return {"edits": [e.to_json() for e in edits], "program": to_json(program)}
 
     def do_examine(self, job: Job) -> dict[str, Any]:
         """One Program in all detail."""
         options = Options.from_json(job["options"])
-        seen = examine(self.target, from_json(job["program"]), options, keep_rules=True)
+        seen = examine(self.target, from_json(job["program"]), options, keep_rules=True, thorough=True)
         return {
             "verdicts": [v.to_json() for v in seen.verdicts],
             "outcome": seen.outcome,

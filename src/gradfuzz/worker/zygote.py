@@ -46,7 +46,8 @@ def main(arguments: list[str]) -> int:
     # What the library brought stays for good: collections in workers need not look at it, nor copy its pages.
     gc.collect()
     gc.freeze()
-    send(control, {"ready": target.version, "fork_safe": target.fork_safe, "pid": os.getpid()})
+    traits = {"fork_safe": target.fork_safe, "patience": target.patience, "value_edits_cheap": target.value_edits_cheap}
+    send(control, {"ready": target.version, "pid": os.getpid(), **traits})
     return _control(target, requests, control)
 
 

@@ -193,6 +193,9 @@ class TorchPoint:
         outputs, result, contracted = nesting.derivative(self.function, xs, modes, [self.native(u) for u in us], self.native_like(v))
         return Outcome([to_numpy(o) for o in outputs], [to_numpy(r) for r in result], contracted)
 
+    def run_variant(self, variant: str, modes: Modes, us: Sequence[Vec], v: Vec) -> Outcome:
+        raise NotImplementedError(f"there is no variant {variant!r} of PyTorch")
+
     def _reverse(self, xs: Sequence[torch.Tensor], u: Vec, v: Vec | None) -> Outcome:
         assert v is not None
         leaves = [x.detach().requires_grad_() for x in xs]

@@ -39,6 +39,9 @@ class TorchTarget:
 
     name = "torch"
     fork_safe = True
+    variants: tuple[str, ...] = ()
+    value_edits_cheap = False
+    patience = 1.0
 
     def __init__(self, modules: tuple[str, ...] = ()) -> None:
         self.version = str(torch.__version__).split("+")[0]

@@ -1,0 +1,94 @@
+"""Seeds from signatures: each public function is called with arrays of several kinds until it works.
+
+What is tried comes from probes.json, by the names of parameters. Attempts are traced, not computed, so a failure costs milliseconds.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+_DATA = json.loads(Path(__file__).with_name("probes.json").read_text())
+_PLACE = re.compile(r"\$[a-z_0-9]+")
+
+SEEDS_PER_FUNCTION = 2
+COMBINATIONS = 48  # per profile
+_FUNCTIONS = ("f", "fun", "func", "pyfunc", "fn", "function")  # parameters that make their function one of functions
+UNKNOWN_ARITIES = (("x",), ("x", "y"), ("x", "y", "z"))
+
+
+def attempts(path: str, function: Any) -> Iterator[list[str]]:
+    """Program texts to try, in groups: one text of each group is enough."""
+    required, optional = _parameters(function)
+    if required and required[0][:1] and required[0][0] in _FUNCTIONS:
+        yield [f"x0 = {p.replace('$seed', '1')}\nf = {path}(jax.numpy.sin)\ny = f(x0)\n" for p in _DATA["profiles"][:2]]
+    shapes = required if required is not None else [list(names) for names in UNKNOWN_ARITIES]
+    extra = {name: _DATA["optional_texts"].get(name, ["$array"]) for name in optional if name in _DATA["optional"]}
+    subsets = [extra, *({name: texts} for name, texts in extra.items())] if len(extra) > 1 else [extra] if extra else []
+    for profiles, kept in [(_DATA["profiles"][:3], {}), *((_DATA["profiles"][:3], s) for s in subsets), (_DATA["profiles"][3:], {})]:
+        for names in shapes if not kept else shapes[:1]:
+            for profile in profiles:
+                yield list(_texts(path, profile, names, kept))
+
+
+def _parameters(function: Any) -> tuple[list[list[str]] | None, list[str]]:
+    """(lists of parameters that make a call, those that may be added); None where the function does not say."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return None, []
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    required = [p.name for p in parameters if p.default is p.empty and p.kind in positional]
+    named = [f"{p.name}=" for p in parameters if p.default is p.empty and p.kind == inspect.Parameter.KEYWORD_ONLY]
+    starred = [p.name for p in parameters if p.kind == inspect.Parameter.VAR_POSITIONAL]
+    optional = [p.name for p in parameters if p.default is not p.empty]
+    if not required and not starred:
+        required = optional[:1]  # einsum and its like take everything by *args; others have one array with a default
+    ways = [required + named, required + starred + named] if required and starred else [required + starred + named]
+    return ways, [name for name in optional if name not in required]
+
+
+def _texts(path: str, profile: str, names: list[str], extra: dict[str, list[str]]) -> Iterator[str]:
+    parameters = _DATA["parameters"]
+    options = [parameters.get(name.rstrip("="), ["$array"]) for name in names] + list(extra.values())
+    labels = [name if name.endswith("=") else "" for name in names] + [f"{name}=" for name in extra]
+    combinations = sorted(itertools.product(*(range(len(o)) for o in options)), key=sum)
+    for combination in combinations[:COMBINATIONS]:
+        yield _text(path, profile, [label + o[i] for label, o, i in zip(labels, options, combination)])
+
+
+def _text(path: str, profile: str, arguments: list[str]) -> str:
+    inputs: list[str] = []
+
+    def place(match: re.Match[str]) -> str:
+        name = f"x{len(inputs)}"
+        recipe = profile if match.group() == "$array" else _DATA["arrays"][match.group()]
+        inputs.append(f"{name} = {recipe.replace('$seed', str(len(inputs) + 1))}")
+        return name
+
+    call = f"{path}({', '.join(_PLACE.sub(place, a) for a in arguments)})"
+    return "\n".join([*inputs, f"y = {call}"]) + "\n"
+
+
+def method_attempts() -> Iterator[tuple[str, list[str]]]:
+    """(method, texts) for methods of arrays and for indexed updates."""
+    for name in _DATA["methods"]:
+        arguments = {
+            "dot": "x0",
+            "clip": "-0.5, 0.5",
+            "repeat": "2",
+            "reshape": "-1",
+            "take": "1",
+            "swapaxes": "0, 1",
+            "astype": '"float64"',
+        }
+        call = f"x0.{name}({arguments.get(name, '')})"
+        yield name, [f"x0 = {profile.replace('$seed', '1')}\ny = {call}\n" for profile in _DATA["profiles"][1:5]]
+    for name in ("set", "add", "multiply", "divide", "power", "min", "max"):
+        inputs = 'x0 = tensor((4, 3), "float64", uniform(0.4, 2.0, seed=1))\nx1 = tensor((3,), "float64", uniform(0.4, 2.0, seed=2))\n'
+        yield f"at.{name}", [f"{inputs}y = x0.at[1].{name}(x1)\n"]

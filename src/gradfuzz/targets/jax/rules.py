@@ -1,0 +1,65 @@
+"""Which derivative and batching rules exist in the installed JAX, and which ones a trace reaches.
+
+JAX keeps its rules in tables from primitives to functions. Each entry is replaced by itself behind a note of its name: rules run
+while a function is traced, never while it is computed, so the notes cost nothing where time is measured.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable
+
+from jax._src.interpreters import ad, batching
+
+Rule = Callable[..., Any]
+
+_TABLES: dict[str, tuple[tuple[Any, str], ...]] = {
+    "jvp": ((ad, "primitive_jvps"), (ad, "primitive_linearizations")),
+    "transpose": ((ad, "primitive_transposes"), (ad, "fancy_transposes"), (ad, "reducing_transposes")),
+    "batch": (
+        (batching, "primitive_batchers"), (batching, "fancy_primitive_batchers"), (batching, "axis_primitive_batchers"),
+        (batching, "spmd_axis_primitive_batchers"),
+    ),
+}  # fmt: skip
+
+
+class Rules:
+    """The notes. `take` hands over what was reached since the last time."""
+
+    def __init__(self) -> None:
+        self._reached: set[str] = set()
+
+    def watch(self) -> None:
+        """Put a note in front of every rule that exists by now."""
+        for kind, table in _tables():
+            for primitive, rule in list(table.items()):
+                if not getattr(rule, "gradfuzz_noted", False):
+                    table[primitive] = self._noted(f"{kind}:{primitive.name}", rule)
+
+    def _noted(self, name: str, rule: Rule) -> Rule:
+        @functools.wraps(rule, assigned=("__module__", "__name__", "__qualname__", "__doc__"), updated=())
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            self._reached.add(name)
+            return rule(*args, **kwargs)
+
+        noted.gradfuzz_noted = True  # type: ignore[attr-defined]
+        return noted
+
+    def take(self) -> set[str]:
+        taken, self._reached = self._reached, set()
+        return taken
+
+
+def _tables() -> list[tuple[str, dict[Any, Rule]]]:
+    found = []
+    for kind, places in _TABLES.items():
+        for module, attribute in places:
+            table = getattr(module, attribute, None)
+            if isinstance(table, dict):
+                found.append((kind, table))
+    return found
+
+
+def existing_rules() -> set[str]:
+    """Names of all rules that the installed JAX has registered by now: jvp:sin, transpose:mul, batch:dot_general."""
+    return {f"{kind}:{primitive.name}" for kind, table in _tables() for primitive in table}

@@ -1,0 +1,127 @@
+"""Seeds from the installed JAX alone: signatures tried out, docstring examples, and the inputs of its own test harness."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from gradfuzz.errors import ProgramError
+from gradfuzz.program.model import Program
+from gradfuzz.program.parse import parse
+from gradfuzz.program.text import to_text
+from gradfuzz.targets.jax.docstrings import examples
+from gradfuzz.targets.jax.harness import harness_programs
+from gradfuzz.targets.jax.probing import SEEDS_PER_FUNCTION, attempts, method_attempts
+from gradfuzz.targets.jax.surface import functions
+from gradfuzz.targets.protocol import SeedProgram
+
+EXAMPLES_PER_FUNCTION = 1
+# A function that compiles slowly and never gives a seed must not hold up the others: so many of its attempts may be computed in vain,
+# and of those that differ in their arguments alone so many.
+IN_VAIN = 9
+ALIKE = 2
+# An output that moves by less than this under a shift of its inputs by SHIFT does not depend on them smoothly.
+SHIFT = 2.0**-10
+MOST_ELEMENTS = 2**14
+
+
+def sample_seeds(target: Any) -> Iterator[SeedProgram]:
+    """Programs, each of which ran and depends on its inputs. Ones with the same text come once."""
+    seen: set[str] = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in _all(target):
+            text = to_text(seed.program)
+            if text not in seen:
+                seen.add(text)
+                yield seed
+
+
+def _all(target: Any) -> Iterator[SeedProgram]:
+    for name, program in harness_programs(target.language):
+        if traces(target, program) and moves(target, program):
+            yield SeedProgram(program, f"harness:{name}", program.api)
+    for path, function in functions(target.language):
+        yield from _probed(target, path, attempts(path, function), SEEDS_PER_FUNCTION)
+        yield from _documented(target, path, function)
+    for name, texts in method_attempts():
+        yield from _probed(target, f"Tensor.{name}", iter([texts]), 1)
+
+
+def _probed(target: Any, path: str, groups: Iterator[list[str]], most: int) -> Iterator[SeedProgram]:
+    found = vain = 0
+    for texts in groups:
+        alike = 0
+        for text in texts:
+            program = _parsed(text, target)
+            if program is None or not traces(target, program):
+                continue
+            if moves(target, program):
+                yield SeedProgram(program, f"signature:{path}", path)
+                found += 1
+                break
+            vain, alike = vain + 1, alike + 1
+            if alike >= ALIKE:
+                break
+        if found >= most or vain >= IN_VAIN:
+            return
+
+
+def _documented(target: Any, path: str, function: Any) -> Iterator[SeedProgram]:
+    """Examples that call the function they document."""
+    found = vain = 0
+    for program in examples(getattr(function, "__doc__", None) or "", target.compiler):
+        if found >= EXAMPLES_PER_FUNCTION or vain >= IN_VAIN:
+            return
+        if not any(call.func == path for call in program.calls()) or not traces(target, program):
+            continue
+        if moves(target, program):
+            yield SeedProgram(program, f"docstring:{path}", path)
+            found += 1
+        else:
+            vain += 1
+
+
+def _parsed(text: str, target: Any) -> Program | None:
+    try:
+        return parse(text, target.language)
+    except ProgramError:
+        return None
+
+
+def traces(target: Any, program: Program) -> bool:
+    """Whether the Program can be traced from differentiable inputs to floating outputs. Computes nothing."""
+    try:
+        point = target.point(program)
+        return bool(point.names) and point.traces(MOST_ELEMENTS)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:
+        return False
+
+
+def moves(target: Any, program: Program) -> bool:
+    """Whether the Program runs, gives finite numbers, and these move when its inputs do."""
+    try:
+        point = target.point(program)
+        fixed = [jnp.asarray(a) for a in point.fixed]
+        here = point.function([jnp.asarray(x) for x in point.leaves], fixed)
+        there = point.function([jnp.asarray(_shifted(x)) for x in point.leaves], fixed)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:
+        return False
+    ours, theirs = [np.asarray(o) for o in here], [np.asarray(o) for o in there]
+    if not all(np.isfinite(o).all() for o in ours) or [o.shape for o in ours] != [o.shape for o in theirs]:
+        return False
+    return any(bool((a != b).any()) for a, b in zip(ours, theirs))
+
+
+def _shifted(x: Any) -> Any:
+    """Each element moved in proportion to itself, by different amounts: many functions do not see a common factor."""
+    amounts = np.cos(1.0 + np.arange(x.size)).reshape(x.shape)
+    return np.asarray(x * (1 + SHIFT * (amounts * (1 + 1j) if x.dtype.kind == "c" else amounts)), x.dtype)

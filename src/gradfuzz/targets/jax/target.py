@@ -1,0 +1,93 @@
+"""JAX as a target."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+# Half the price of a compilation, and no thread pool per worker. Read when the runtime starts, which is after the fork.
+_FAST = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_cpu_multi_thread_eigen=false"
+_USERS_FLAGS = os.environ.get("XLA_FLAGS")
+os.environ["XLA_FLAGS"] = " ".join(filter(None, (_FAST, _USERS_FLAGS)))
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import jax  # noqa: E402
+import jax.scipy  # noqa: E402
+
+from gradfuzz.errors import ProgramError  # noqa: E402
+from gradfuzz.program.language import language_for  # noqa: E402
+from gradfuzz.program.model import Program  # noqa: E402
+from gradfuzz.targets.evaluate import Compiler  # noqa: E402
+from gradfuzz.targets.jax.point import JaxPoint, Plans  # noqa: E402
+from gradfuzz.targets.jax.rules import Rules  # noqa: E402
+from gradfuzz.targets.jax.surface import import_all  # noqa: E402
+from gradfuzz.targets.jax.variants import VARIANTS  # noqa: E402
+from gradfuzz.targets.protocol import Refusal, SeedProgram  # noqa: E402
+
+_REFUSALS = Path(__file__).with_name("refusals.json")
+
+
+class JaxTarget:
+    """The installed JAX on the CPU, double precision on.
+
+    It can be forked for as long as its runtime has not started: nothing is computed before a worker gets its first job.
+    """
+
+    name = "jax"
+    fork_safe = True
+    variants = tuple(VARIANTS)
+    value_edits_cheap = True
+    patience = 2.0
+
+    def __init__(self, modules: tuple[str, ...] = ()) -> None:
+        self.version = str(jax.__version__)
+        self.language = language_for("jax", modules)
+        self.compiler = Compiler(self.language, _call)
+        self.plans, self.rules = Plans(), Rules()
+        rows = json.loads(_REFUSALS.read_text())["refusals"]
+        self._refusals = [(re.compile(row["pattern"]), row["kind"]) for row in rows]
+        jax.config.update("jax_enable_x64", True)
+        warnings.filterwarnings("ignore")
+        import_all(self.language)
+        self.rules.watch()
+
+    def point(self, program: Program, arrays: list[Any] | None = None) -> JaxPoint:
+        return JaxPoint(program, self.compiler, self.plans, self.rules, arrays)
+
+    def classify(self, error: BaseException) -> Refusal:
+        message = str(error).strip()
+        if isinstance(error, NotImplementedError):
+            return Refusal("unsupported", message or "NotImplementedError")
+        if isinstance(error, ProgramError):
+            return Refusal("invalid", message)
+        if isinstance(error, MemoryError):
+            return Refusal("memory", message or "MemoryError")
+        named = f"{type(error).__name__}: {message}"
+        for pattern, kind in self._refusals:
+            if pattern.search(named):
+                return Refusal(kind, named)
+        return Refusal("error", named)
+
+    def seeds(self) -> Iterable[SeedProgram]:
+        from gradfuzz.targets.jax.samples import sample_seeds
+
+        return sample_seeds(self)
+
+    def smoke_test(self) -> str:
+        return 'x = tensor((2,), "float64", uniform(0.5, 1.0, seed=1))\ny = jax.numpy.sin(x)\n'
+
+    def restore_defaults(self) -> None:
+        if _USERS_FLAGS is None:
+            os.environ.pop("XLA_FLAGS", None)
+        else:
+            os.environ["XLA_FLAGS"] = _USERS_FLAGS
+
+
+def _call(value: Any, *args: Any, **kwargs: Any) -> Any:
+    """How a Program's `f(x)` runs, for an f that an API returned."""
+    return value(*args, **kwargs)

@@ -1,0 +1,18 @@
+"""The real JAX, with the planted functions allowed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from gradfuzz.targets.registry import load_target
+
+pytest.importorskip("jax")
+
+
+@pytest.fixture(scope="session")
+def jax_target():
+    sys.path.insert(0, str(Path(__file__).parent))
+    return load_target("jax", ("planted_jax",))

@@ -1,0 +1,70 @@
+"""JAX functions with one planted bug each, and their healthy twins."""
+
+import jax
+import jax.numpy as jnp
+from jax import custom_batching
+
+FACTOR = 1.0 + 1e-3
+
+
+def _with_jvp(rule):
+    function = jax.custom_jvp(lambda x: x**3)
+    function.defjvp(lambda primals, tangents: (primals[0] ** 3, rule(primals[0], tangents[0])))
+    return function
+
+
+def _with_vjp(pull, output=lambda x: x**3):
+    function = jax.custom_vjp(lambda x: x**3)
+    function.defvjp(lambda x: (output(x), x), lambda x, ct: (pull(x, ct),))
+    return function
+
+
+healthy = _with_jvp(lambda x, t: 3 * x**2 * t)
+wrong_jvp = _with_jvp(lambda x, t: FACTOR * 3 * x**2 * t)
+wrong_at_zero = _with_jvp(lambda x, t: jnp.where(x == 0, t, 3 * x**2 * t))
+nan_at_zero = _with_jvp(lambda x, t: 3 * x**2 * t * jnp.where(x == 0, jnp.nan, 1.0))
+healthy_vjp = _with_vjp(lambda x, ct: 3 * x**2 * ct)
+wrong_vjp = _with_vjp(lambda x, ct: FACTOR * 3 * x**2 * ct)
+wrong_output = _with_vjp(lambda x, ct: 3 * x**2 * ct, output=lambda x: FACTOR * x**3)
+
+
+@jax.custom_jvp
+def wrong_second(x):
+    return x**3
+
+
+_slope = _with_jvp(lambda x, t: FACTOR * 3 * x**2 * t)  # x³, differentiated wrongly, stands for a wrong rule one order up
+
+
+@wrong_second.defjvp
+def _(primals, tangents):
+    (x,), (t,) = primals, tangents
+    return x**3, 3 * (_slope(x) / x) * t
+
+
+@custom_batching.custom_vmap
+def wrong_batching(x):
+    return jnp.sin(x)
+
+
+@wrong_batching.def_vmap
+def _(axis_size, in_batched, x):
+    return jnp.sin(x) * FACTOR, in_batched[0]
+
+
+@jax.custom_jvp
+def wrong_when_compiled(x):
+    """Takes another way inside a compilation, as code that looks at its arguments' types does."""
+    return x**3 if isinstance(x, jax.core.Tracer) else x**3 * FACTOR
+
+
+wrong_when_compiled.defjvp(lambda primals, tangents: (wrong_when_compiled(primals[0]), 3 * primals[0] ** 2 * tangents[0]))
+
+
+def healthy_batching(x):
+    return jnp.sin(x)
+
+
+def numbers_wanted(x):
+    """Cannot be compiled: its branch depends on a number."""
+    return x**3 if float(jnp.sum(x)) > -1e9 else x

@@ -1,0 +1,84 @@
+"""Seeds from the installed JAX alone: signatures, docstrings, its own harness, and the recorder."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from gradfuzz.program import parse, to_text
+from gradfuzz.targets.jax.docstrings import examples
+from gradfuzz.targets.jax.harness import harness_programs
+from gradfuzz.targets.jax.probing import attempts
+from gradfuzz.targets.jax.recorder import NotRecordable, Recorder
+from gradfuzz.targets.jax.samples import moves, traces
+from gradfuzz.targets.jax.surface import functions
+
+
+def test_the_surface_has_functions_of_every_room_and_no_settings(jax_target):
+    paths = {path for path, _ in functions(jax_target.language)}
+    wanted = {
+        "jax.numpy.sin",
+        "jax.lax.dot_general",
+        "jax.nn.gelu",
+        "jax.scipy.stats.norm.logpdf",
+        "jax.numpy.linalg.eigh",
+        "jax.image.resize",
+    }
+    assert wanted <= paths and len(paths) > 700
+    assert not any(path.endswith((".save", ".load", ".psum", ".stop_gradient")) for path in paths)
+
+
+@pytest.mark.parametrize(
+    "path, function", [("jax.numpy.hypot", jnp.hypot), ("jax.lax.cumsum", lax.cumsum), ("jax.numpy.linalg.solve", jnp.linalg.solve)]
+)
+def test_a_signature_is_enough_for_a_seed(jax_target, path, function):
+    programs = [parse(text, jax_target.language) for group in list(attempts(path, function))[:6] for text in group]
+    assert any(traces(jax_target, p) and moves(jax_target, p) for p in programs)
+
+
+def test_a_function_that_does_not_move_with_its_inputs_is_no_seed(jax_target):
+    text = 'x = tensor((4,), "float64", normal(seed=1))\ny = jax.numpy.{}(x)'
+    assert not moves(jax_target, parse(text.format("floor"), jax_target.language))
+    assert moves(jax_target, parse(text.format("sinc"), jax_target.language))
+
+
+def test_a_docstring_becomes_a_program_whose_arrays_are_inputs(jax_target):
+    doc = """An example.
+
+    >>> x = jnp.array([[1, 2], [3, 4]])
+    >>> with jnp.printoptions(precision=2):
+    ...     print(jnp.linalg.inv(x))
+    [[-2.   1. ]
+     [ 1.5 -0.5]]
+    >>> open("/etc/passwd").read()
+    """
+    texts = [to_text(p) for p in examples(doc, jax_target.compiler)]
+    assert texts[-2] == 'x0 = tensor((2, 2), "float64", listed([1.0, 2.0, 3.0, 4.0]))\ny = jax.numpy.linalg.inv(x0)\n'
+    assert not any("passwd" in text for text in texts)
+
+
+def test_the_recorder_reads_primitives_off_a_function(jax_target):
+    def function(x, y):
+        return jnp.sin(x) @ y
+
+    program = Recorder(jax_target.language).record(function, [np.linspace(0.1, 0.8, 6).reshape(2, 3), np.ones((3, 2))])
+    assert [call.func for call in program.calls()][:2] == ["jax.lax.sin_p.bind", "jax.lax.dot_general_p.bind"]
+    assert moves(jax_target, parse(to_text(program), jax_target.language))
+
+
+def test_the_recorder_refuses_what_would_lose_a_rule(jax_target):
+    import jax
+
+    with pytest.raises(NotRecordable):
+        Recorder(jax_target.language).record(jax.nn.relu, [np.ones(3)])
+
+
+def test_the_harness_inside_jax_gives_programs(jax_target):
+    pytest.importorskip("absl")
+    pytest.importorskip("jax._src.internal_test_util.test_harnesses")
+    found = []
+    for _, program in harness_programs(jax_target.language):
+        found.append(program)
+        if len(found) == 12:
+            break
+    assert len(found) == 12 and all(program.api.endswith("_p.bind") for program in found)

@@ -1,0 +1,74 @@
+"""Planted bugs in real JAX functions: each is caught and named, and its healthy twin is not."""
+
+import pytest
+
+from gradfuzz.oracles.check import Options, examine
+from gradfuzz.program import parse
+
+TEXT = 'x = tensor((2, 3), "float64", {values})\ny = planted_jax.{name}(x)\n'
+
+
+def seen(target, name, values="uniform(0.5, 2.0, seed=1)", order=2, thorough=False):
+    return examine(target, parse(TEXT.format(name=name, values=values), target.language), Options(order=order), thorough=thorough)
+
+
+CASES = [
+    ("wrong_jvp", "gradient", 1, {"reverse", "forward"}),
+    ("wrong_vjp", "gradient", 1, {"reverse"}),
+    ("wrong_output", "value", 1, {"reverse"}),
+    (
+        "wrong_second", "gradient", 2,
+        {"reverse-over-reverse", "forward-over-reverse", "reverse-over-forward", "forward-over-forward"},
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, kind, order, scenarios", CASES)
+def test_a_planted_bug_is_caught_and_named(jax_target, name, kind, order, scenarios):
+    (finding,) = seen(jax_target, name).findings
+    assert (finding.kind, finding.order, set(finding.scenarios)) == (kind, order, scenarios)
+
+
+def test_a_rule_that_is_wrong_at_one_point_is_caught_there(jax_target):
+    (finding,) = seen(jax_target, "wrong_at_zero", "planted(normal(seed=1), 0.0, 2)", order=1).findings
+    assert finding.kind == "gradient"
+    assert not seen(jax_target, "wrong_at_zero", order=1).findings
+
+
+def test_a_derivative_that_is_not_a_number_is_caught(jax_target):
+    (finding,) = seen(jax_target, "nan_at_zero", "planted(normal(seed=1), 0.0, 2)", order=1).findings
+    assert finding.kind == "nonfinite"
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_the_healthy_twin_is_not(jax_target, order):
+    looked = seen(jax_target, "healthy", order=order, thorough=True)
+    assert looked.outcome == "agree" and max(v.order for v in looked.verdicts) == order
+
+
+def test_a_function_without_forward_mode_says_so_and_is_no_finding(jax_target):
+    looked = seen(jax_target, "healthy_vjp", thorough=True)
+    assert not looked.findings
+    assert any(v.outcome == "unsupported" and v.scenarios == ["forward"] for v in looked.verdicts)
+
+
+def test_a_wrong_batching_rule_shows_in_the_batched_variant(jax_target):
+    looked = seen(jax_target, "wrong_batching", thorough=True)
+    assert "batched direct" in {s for f in looked.findings for s in f.scenarios}
+    assert not seen(jax_target, "healthy_batching", thorough=True).findings
+
+
+def test_code_that_behaves_differently_when_compiled_shows_in_the_eager_variant(jax_target):
+    looked = seen(jax_target, "wrong_when_compiled", order=1, thorough=True)
+    assert looked.findings and all(s.startswith("eager") for f in looked.findings for s in f.scenarios)
+
+
+def test_a_function_that_cannot_be_compiled_runs_op_by_op(jax_target):
+    looked = seen(jax_target, "numbers_wanted", order=2)
+    assert looked.outcome == "agree"
+
+
+def test_lower_precision_is_judged_against_double(jax_target):
+    text = 'x = tensor((2, 3), "float32", uniform(0.5, 2.0, seed=1))\ny = planted_jax.{}(x)\n'
+    good = examine(jax_target, parse(text.format("healthy"), jax_target.language), Options())
+    assert good.outcome == "agree" and good.verdicts[-1].oracle in ("precision", "variant")
