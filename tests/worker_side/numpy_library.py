@@ -47,7 +47,7 @@ class NumpyPoint:
 class NumpyTarget:
     """The library: a function and its Jacobian."""
 
-    name, version, fork_safe = "numpy", "0", True
+    name, version, fork_safe, variants = "numpy", "0", True, ()
 
     def __init__(self, f, jacobian, reverse_factor=1.0, forward_factor=1.0):
         self.f, self.jacobian = f, jacobian

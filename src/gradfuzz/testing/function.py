@@ -120,6 +120,8 @@ def _filled(part: Any, tensors: Sequence[Any]) -> Any:
 class FunctionTarget:
     """Stands where a library stands in a campaign; its Programs are inputs for the one function."""
 
+    variants: tuple[str, ...] = ()
+
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
         self.own_program = subject.program()
@@ -127,7 +129,7 @@ class FunctionTarget:
 
     @property
     def as_target(self) -> Target:
-        return cast(Target, self)  # the oracles ask a target for points and for what its errors mean, nothing else
+        return cast(Target, self)  # the oracles ask a target for points, variants and what its errors mean, nothing else
 
     def point(self, program: Program, arrays: list[Array] | None = None) -> FunctionPoint:
         recipes = list(program.inputs.values())

@@ -37,6 +37,8 @@ def main(arguments: list[str]) -> int:
     _die_with_parent()
     sys.path[:0] = options.path
     try:
+        # Everything that a worker runs is imported here, once: a fork takes milliseconds, and all workers run the same code.
+        import gradfuzz.worker.serve  # noqa: F401
         from gradfuzz.targets.registry import load_target
 
         target = load_target(options.target, tuple(options.module))
