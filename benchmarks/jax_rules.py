@@ -1,8 +1,7 @@
-"""Which of JAX's derivative and batching rules a campaign reaches, out of those that exist, and why the others are not.
+"""Which of JAX's derivative and batching rules campaigns reached, out of those that exist, and why the others are not.
 
-    python benchmarks/jax_rules.py [SECONDS] [SEEDS.jsonl] [STORE]
-
-Runs batches of the schedule in this process for so long, one core (or reads a finished campaign's store with SECONDS = 0).
+gradfuzz run jax --time 30m --store jax.db
+python benchmarks/jax_rules.py jax.db [MORE.db ...]
 """
 
 from __future__ import annotations
@@ -10,15 +9,11 @@ from __future__ import annotations
 import json
 import sqlite3
 import sys
-import time
 from collections import defaultdict
 from pathlib import Path
 
-from gradfuzz.campaign.schedule import Schedule
-from gradfuzz.program import to_json
 from gradfuzz.targets.jax.rules import existing_rules
 from gradfuzz.targets.registry import load_target
-from gradfuzz.worker.batch import run_batch
 
 WANTED = 90.0
 # Rules that a program on one CPU cannot reach, by what their primitives are for. Patterns are parts of primitives' names.
@@ -46,45 +41,20 @@ OUT_OF_REACH = {
 }  # fmt: skip
 
 
-def main(seconds: float, seeds_path: Path | None, store: Path | None) -> None:
-    target = load_target("jax")
-    if seeds_path is not None:
-        rows = [json.loads(line) for line in seeds_path.read_text().splitlines()]
-    else:
-        rows = [{"program": to_json(seed.program), "api": seed.api} for seed in target.seeds()]
-    reached = stored(store) if store is not None else set()
-    reached |= fuzzed(target, rows, seconds)
+def main(stores: list[Path]) -> None:
+    load_target("jax")  # its namespaces register their rules when they are imported
+    reached = {rule for store in stores for rule in stored(store)}
     existing = existing_rules()
     for kind in ("jvp", "transpose", "batch"):
         report(kind, {r for r in existing if r.startswith(kind + ":")}, reached)
 
 
-class Nothing:
-    def write(self, *_: object) -> None:
-        pass
-
-
-def fuzzed(target, rows, seconds: float) -> set[str]:
-    schedule = Schedule(len(rows), 0, target.value_edits_cheap)
-    reached: set[str] = set()
-    began, number = time.monotonic(), 0
-    counts = [0] * 7
-    while time.monotonic() - began < seconds:
-        batch = schedule.batch(number)
-        options = {"order": 2, "scenarios": None, "salt": 0}
-        job = {"id": number, "program": rows[batch.seed_index]["program"], "rng": batch.rng, "start": batch.start, "count": batch.count}
-        answer = run_batch(target, {**job, "options": options}, Nothing(), lambda finding: None)
-        reached.update(answer["rules"])
-        counts = [a + b for a, b in zip(counts, answer["counts"])]
-        number += 1
-    if number:
-        total = sum(counts)
-        print(f"{number} batches, {total} mutants in {seconds:.0f} s on one core, {100 * (1 - counts[0] / total):.1f} % valid")
-    return reached
-
-
 def stored(store: Path) -> set[str]:
     with sqlite3.connect(store) as connection:
+        mutants = [json.loads(row[0]) for row in connection.execute("select counts from batches")]
+        total = sum(sum(counts.values()) for counts in mutants)
+        invalid = sum(counts.get("invalid", 0) for counts in mutants)
+        print(f"{store}: {len(mutants)} batches, {total} mutants, {100 * (1 - invalid / max(1, total)):.1f} % valid")
         return {row[0] for row in connection.execute("select distinct rule from rules")}
 
 
@@ -108,5 +78,4 @@ def why(primitive: str) -> str:
 
 
 if __name__ == "__main__":
-    paths = [Path(a) if a != "-" else None for a in sys.argv[2:4]] + [None, None]
-    main(float(sys.argv[1]) if len(sys.argv) > 1 else 300.0, paths[0], paths[1])
+    main([Path(a) for a in sys.argv[1:]])
