@@ -7,6 +7,9 @@ import re
 from typing import Any
 
 _NOT_WORDS = re.compile(r"[^A-Za-z_]+")
+_TYPES = re.compile(
+    r"\b(torch\.)?(c10::)?(B?[Ff]loat|[Dd]ouble|[Hh]alf|[Cc]omplex\w*|[Ii]nt|[Ll]ong|[Bb]ool|[Bb]yte|[Cc]har|[Ss]hort)(\d*)\b"
+)
 
 
 def finding_key(api: str, rule: str, verdict: dict[str, Any]) -> str:
@@ -20,10 +23,11 @@ def finding_key(api: str, rule: str, verdict: dict[str, Any]) -> str:
 
 
 def symptom(verdict: dict[str, Any]) -> str:
-    """For errors the message without its numbers; nothing for wrong numbers, which differ from mutant to mutant."""
+    """For errors the message without numbers and type names; nothing for wrong numbers, which differ from mutant to mutant."""
     if verdict["oracle"] not in ("status", "process"):
         return ""
-    return _NOT_WORDS.sub(" ", str(verdict["reason"]).split("\n")[0])[:80].strip()
+    message = _TYPES.sub("T", str(verdict["reason"]).split("\n")[0])
+    return _NOT_WORDS.sub(" ", message)[:80].strip()
 
 
 def finding_id(api: str, key: str) -> str:

@@ -131,11 +131,16 @@ def _judge_wrong(trial: Trial, order: int, line: Line, wrong: list[Modes], base:
             return _inconclusive(order, line, "kink: inside the one-sided derivatives")
     number = line.numbers[wrong[0]]
     gap = abs(number - line.numeric.value)
+    if _out_of_range(trial, order):
+        return _inconclusive(order, line, "overflow: powers of the inputs leave the range of a double")
+    if _agrees_at_its_own_scale(trial, line, wrong, base):
+        return _inconclusive(order, line, "a feature smaller than the steps: the element is much smaller than its tensor")
     leftover = max(BELOW_ROUNDING * trial.epsilon * _sizes(trial, line.along), SMALLEST.get(trial.epsilon, 1e-4))
     if line.numeric.value == 0.0 and abs(number) < leftover:
         return _inconclusive(order, line, "below rounding: the function is constant as far as can be seen")
-    if number == 0.0 and all(bool((np.abs(o) >= WHOLE).all()) for o in trial.direct if o.size):
-        return _inconclusive(order, line, "absorbed: outputs so large that steps of one cannot be seen")
+    whole = trial.direct if number == 0.0 else trial.inputs if line.numeric.value == 0.0 else []
+    if whole and all(bool((np.abs(a) >= WHOLE).all()) for a in whole if a.size):
+        return _inconclusive(order, line, "absorbed: numbers so large that steps of one cannot be seen")
     if line.numeric.value == 0.0 and _seen_at_large_steps(trial, line, number, base):
         return _inconclusive(order, line, "absorbed: the steps are lost beside much larger numbers")
     if _seen_at_tiny_steps(trial, line, number, base):
@@ -161,6 +166,8 @@ def _judge_nonfinite(trial: Trial, order: int, line: Line, broken: list[Modes], 
     if line.numeric.magnitude > LARGEST * min(trial.point.scales, default=1.0):
         # Directions are as long as the inputs; per unit of a tiny input the derivative itself is beyond the range.
         return _inconclusive(order, line, "overflow: the derivative is larger than its type can hold")
+    if _out_of_range(trial, order):
+        return _inconclusive(order, line, "overflow: powers of the inputs leave the range of a double")
     us = [trial.direction(i) for i in range(len(base))]
     at_zero = trial.components(trial.attempt(base, us))
     for along in _element_directions(trial, KINK_PROBES):
@@ -177,6 +184,32 @@ def _sizes(trial: Trial, along: Vec) -> float:
     """The size of a contracted derivative whose entries are of order one."""
     largest = max((float(np.abs(w).max()) for w in trial.v.arrays if w.size), default=1.0)
     return largest * max((float(np.abs(a).max()) for a in along.arrays if a.size), default=1.0)
+
+
+def _out_of_range(trial: Trial, order: int) -> bool:
+    """Whether the powers that an order's formulas take of their inputs overflow or vanish, so that no formula could be right."""
+    limit = 1e300 ** (1 / (2 * order))
+    sizes = [np.abs(x[x != 0]) for x in trial.inputs if x.size]
+    return any(s.size and (float(s.max()) > limit or float(s.min()) < 1 / limit) for s in sizes)
+
+
+def _agrees_at_its_own_scale(trial: Trial, line: Line, wrong: list[Modes], base: Modes) -> bool:
+    """Steps go with the largest element of a tensor. One element alone may be stepped by its own size, or by one."""
+    for index, array in enumerate(line.along.arrays):
+        moved = np.flatnonzero(array)
+        if moved.size != 1:
+            continue
+        flat = int(moved[0])
+        own, step = float(np.abs(trial.inputs[index].reshape(-1)[flat])), float(np.abs(array.reshape(-1)[flat]))
+        for size in {own, 1.0} - {0.0}:
+            if 1e-3 < size / step < 1e3:
+                continue
+            arrays = [np.zeros(a.shape, a.dtype) for a in line.along.arrays]
+            arrays[index].reshape(-1)[flat] = size
+            closer = _measure(trial, Vec(arrays), base, wrong)
+            if closer.numeric.usable and not closer.numeric.one_sided and not closer.wrong():
+                return True
+    return False
 
 
 def _seen_at_large_steps(trial: Trial, line: Line, number: float, base: Modes) -> bool:

@@ -143,7 +143,7 @@ def _record(target: Target, info: Any, sample: Any, op: Any, exact: bool) -> Pro
     first, args, kwargs = sample.input, sample.args, sample.kwargs
     if hermitian:
         symmetric = (first + first.mH).detach().requires_grad_(first.requires_grad)
-        definite = bool(symmetric.numel()) and bool((torch.linalg.eigvalsh(symmetric) > 0).all())
+        definite = bool((torch.linalg.eigvalsh(symmetric) > 0).all())
         wrapped: Any = recorder.input(symmetric, "positive_definite" if definite else "symmetric")
     else:
         wrapped = _wrap(recorder, first)
