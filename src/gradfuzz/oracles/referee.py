@@ -74,6 +74,9 @@ def judge(trial: Trial, order: int, numbers: dict[Modes, float], base: Modes) ->
         relative = _measure(trial, trial.relative_direction(), base, list(numbers))
         if not relative.numeric.usable or relative.numeric.one_sided:
             return [_inconclusive(order, line, "domain edge" if line.numeric.one_sided else "the numeric derivative does not settle")]
+        if not all(np.isfinite(n) for n in relative.numbers.values()):
+            # An element at the edge itself does not move, and an infinite slope times no step is NaN.
+            return [_inconclusive(order, line, "domain edge")]
         line = relative
     again = trial.attempt(base, [trial.direction(i) for i in range(len(base))])
     first = trial.outcome(base)
