@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -15,7 +16,8 @@ from gradfuzz.errors import GradfuzzError
 
 NOTHING_NEW, FOUND, WRONG_USE = 0, 1, 2
 
-out = Console(highlight=False, soft_wrap=True)
+# A pipe has no width of its own; tables need more than the eighty columns that are assumed then.
+out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 180)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 Command = TypeVar("Command", bound=Callable[..., Any])
