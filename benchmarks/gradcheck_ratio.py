@@ -18,7 +18,8 @@ from gradfuzz.targets.registry import load_target
 # several runs is taken on both sides, since other work on the machine only ever adds.
 OUR_REPEATS = 15
 THEIR_REPEATS = 2
-GRADCHECK_LIMIT_ELEMENTS = 4000  # gradcheck in its default mode takes minutes on larger inputs
+# gradcheck in its default mode makes whole Jacobians, three of them: beyond this many entries it needs gigabytes.
+JACOBIAN_LIMIT = 2**23
 
 
 def main(every: int) -> None:
@@ -48,10 +49,10 @@ def compare(target, program) -> tuple[float, float] | None:
     """(our time, gradcheck's time) on one sample; None if either cannot judge it."""
     point = target.point(program)
     try:
-        point.first()
+        outputs = point.first()
     except Exception:
         return None
-    if not point.leaves or sum(x.numel() for x in point.leaves) > GRADCHECK_LIMIT_ELEMENTS:
+    if not point.leaves or sum(x.numel() for x in point.leaves) * sum(o.size for o in outputs) > JACOBIAN_LIMIT:
         return None
     if examine(target, program, Options(order=1)).outcome != "agree":
         return None
