@@ -25,8 +25,9 @@ WANTED = 0.95
 NOT_DIFFERENTIABLE = {
     "its output is not a floating tensor": (
         "all allclose any argmax argmin argsort bincount bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift "
-        "bitwise_xor bool byte char int long short bucketize count_nonzero dim element_size eq equal gcd ge get_device greater greater_equal gt "
-        "is_complex is_conj is_contiguous is_floating_point is_inference is_nonzero is_pinned is_set_to is_shared is_signed is_storage "
+        "bitwise_xor bool byte char int long short bucketize count_nonzero dim element_size eq equal gcd ge get_device greater "
+        "greater_equal gt is_complex is_conj is_contiguous is_floating_point is_inference is_nonzero is_pinned is_set_to "
+        "is_shared is_signed is_storage "
         "is_tensor isclose isfinite isinf isnan isneginf isposinf isreal lcm le less less_equal logical_and logical_not logical_or "
         "logical_xor lt matrix_rank multinomial ndimension ne nelement nonzero not_equal numel searchsorted signbit size storage_offset "
         "stride tril_indices triu_indices broadcast_shapes can_cast promote_types result_type is_tensor_like data_ptr storage storage_type "

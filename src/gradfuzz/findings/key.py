@@ -19,6 +19,8 @@ def finding_key(api: str, rule: str, verdict: dict[str, Any]) -> str:
     if kind == "internal":
         subject = "any"  # an assertion is one bug, whoever runs into it
     scenario = verdict["scenarios"][0] if verdict["scenarios"] else ""
+    if verdict["oracle"] == "status":
+        return "|".join([subject, kind, symptom(verdict)])  # the same complaint in another scenario is the same bug
     return "|".join([subject, kind, str(verdict["order"]), scenario, symptom(verdict)])
 
 

@@ -19,12 +19,12 @@ Array = Any
 # A scenario's derivative modes, innermost first: () is the direct run, ("r",) reverse, ("r", "f") forward-over-reverse.
 Modes = tuple[str, ...]
 
-_MODE_NAMES = {"r": "reverse", "f": "forward"}
+MODE_NAMES = {"r": "reverse", "f": "forward"}
 
 
 def scenario_name(modes: Modes) -> str:
     """The name people use: ("r", "f") is forward-over-reverse."""
-    return "-over-".join(_MODE_NAMES[m] for m in reversed(modes)) or "direct"
+    return "-over-".join(MODE_NAMES[m] for m in reversed(modes)) or "direct"
 
 
 @lru_cache(maxsize=16)
@@ -64,7 +64,7 @@ class Outcome:
 class Refusal:
     """How a target reads one of its own error messages."""
 
-    kind: str  # unsupported, internal, memory, overwritten, invalid, error
+    kind: str  # unsupported, internal, memory, overwritten, malformed, invalid, error
     message: str
 
 
