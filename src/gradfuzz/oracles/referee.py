@@ -39,9 +39,8 @@ SMALLEST = {2.0**-52: 1e-300, 2.0**-23: 1e-36}
 WHOLE = 2.0**51
 LARGE_STEPS = tuple(2.0**k for k in (2, 8, 20, 40, 60, 100, 200, 330))
 LARGEST = 1e300
-# A step over which a continuous function moves by no more than its slope says, with room for curvature; a jump moves at once.
-JUMP_STEP = 2.0**-36
-JUMP = 2.0**16
+# The shorter step still moves every element by many units; over the longer one a continuous function moves far more.
+JUMP_STEPS = (2.0**-46, 2.0**-38)
 NOISE = 256.0
 TINY_STEPS = tuple(2.0**-k for k in (26, 30, 34, 38, 42, 46, 60, 90))
 
@@ -133,7 +132,9 @@ def _judge_wrong(trial: Trial, order: int, line: Line, wrong: list[Modes], base:
     if spot is None:
         return _inconclusive(order, line, "kink: no single element disagrees by itself")
     element, line = spot
-    wrong = line.wrong()
+    wrong = [m for m in line.wrong() if np.isfinite(line.numbers[m])]
+    if not wrong:
+        return _inconclusive(order, line, "not finite along single elements")
     if line.numeric.one_sided:
         return _inconclusive(order, line, "domain edge")
     if line.numeric.kink:
@@ -208,16 +209,18 @@ def _out_of_range(trial: Trial, order: int) -> bool:
 
 
 def _jumps(trial: Trial, line: Line, base: Modes) -> bool:
-    """Whether the function changes by more over a vanishing step than any slope that was seen explains."""
+    """Whether the function changes as much over a vanishing step as over one many times as long."""
     us = [trial.direction(i) for i in range(len(base))]
     along = trial.line(base, us, line.along)
     at_zero = trial.components(trial.attempt(base, us))
-    slope = max(map(abs, [line.numeric.magnitude, *(n for n in line.numbers.values() if np.isfinite(n))]))
     with np.errstate(all="ignore"):
         noise = NOISE * trial.epsilon * float(np.abs(at_zero).sum())
-        for step in (JUMP_STEP, -JUMP_STEP):
-            there = along(step)
-            if there.shape == at_zero.shape and float(np.abs(there - at_zero).sum()) > noise + JUMP * abs(step) * slope:
+        for sign in (1, -1):
+            near, far = (along(sign * step) for step in JUMP_STEPS)
+            if near.shape != at_zero.shape or far.shape != at_zero.shape:
+                return True
+            change = float(np.abs(near - at_zero).sum())
+            if change > noise and change > 0.5 * float(np.abs(far - at_zero).sum()):
                 return True
     return False
 
