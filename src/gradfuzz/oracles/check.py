@@ -11,7 +11,7 @@ from gradfuzz.oracles.status import check_status
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.value import check_value
 from gradfuzz.oracles.variant import check_variants, due
-from gradfuzz.oracles.verdict import AGREE, DISAGREE, INTERNAL, INVALID, UNSUPPORTED, Verdict, most_interesting
+from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, INTERNAL, INVALID, UNSUPPORTED, Verdict, most_interesting
 from gradfuzz.program.model import COMPLEXES, FLOATS, Program
 from gradfuzz.targets.protocol import MODE_NAMES, Modes, Outcome, Refusal, Target, scenario_name
 
@@ -104,6 +104,9 @@ def _examine_order(trial: Trial, order: int, options: Options, low: bool, failed
             continue
         outcome = trial.outcome(modes)
         if isinstance(outcome, Refusal):
+            if outcome.kind == "gauge":
+                # The library has found that the outputs are free up to a phase: no derivative of them means anything.
+                return [Verdict(INCONCLUSIVE, "status", order=order, reason=f"gauge: {outcome.message[:200]}")]
             verdicts.append(check_status(trial, modes, outcome))
             continue
         ways[modes] = outcome

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,9 +41,10 @@ WHOLE = 2.0**51
 LARGE_STEPS = tuple(2.0**k for k in (2, 8, 20, 40, 60, 100, 200, 330))
 LARGEST = 1e300
 # The shorter step still moves every element by many units; over the longer one a continuous function moves far more.
-JUMP_STEPS = (2.0**-46, 2.0**-38)
+# Steps from zero may be far shorter.
+JUMP_STEPS = tuple((2.0**-k, 2.0 ** (8 - k)) for k in (46, 100, 180, 260, 330))
 NOISE = 256.0
-TINY_STEPS = tuple(2.0**-k for k in (26, 30, 34, 38, 42, 46, 60, 90))
+TINY_STEPS = tuple(2.0**-k for k in (26, 30, 34, 38, 42, 46, 60, 90, 130, 180, 250, 330))
 
 
 @dataclass
@@ -153,8 +155,9 @@ def _judge_wrong(trial: Trial, order: int, line: Line, wrong: list[Modes], base:
     leftover = max(BELOW_ROUNDING * trial.epsilon * _sizes(trial, line.along), SMALLEST.get(trial.epsilon, 1e-4))
     if line.numeric.value == 0.0 and abs(number) < leftover:
         return _inconclusive(order, line, "below rounding: the function is constant as far as can be seen")
-    whole = trial.direct if number == 0.0 else trial.inputs if line.numeric.value == 0.0 else []
-    if whole and all(bool((np.abs(a) >= WHOLE).all()) for a in whole if a.size):
+    moved = [x[d != 0] for x, d in zip(trial.inputs, line.along.arrays)]
+    whole = trial.direct if number == 0.0 else moved if line.numeric.value == 0.0 else []
+    if any(a.size for a in whole) and all(bool((np.abs(a) >= WHOLE).all()) for a in whole):
         return _inconclusive(order, line, "absorbed: numbers so large that steps of one cannot be seen")
     if line.numeric.value == 0.0 and _seen_at_large_steps(trial, line, number, base):
         return _inconclusive(order, line, "absorbed: the steps are lost beside much larger numbers")
@@ -215,8 +218,8 @@ def _jumps(trial: Trial, line: Line, base: Modes) -> bool:
     at_zero = trial.components(trial.attempt(base, us))
     with np.errstate(all="ignore"):
         noise = NOISE * trial.epsilon * float(np.abs(at_zero).sum())
-        for sign in (1, -1):
-            near, far = (along(sign * step) for step in JUMP_STEPS)
+        for sign, steps in itertools.product((1, -1), JUMP_STEPS):
+            near, far = (along(sign * step) for step in steps)
             if near.shape != at_zero.shape or far.shape != at_zero.shape:
                 return True
             change = float(np.abs(near - at_zero).sum())

@@ -64,7 +64,7 @@ class Outcome:
 class Refusal:
     """How a target reads one of its own error messages."""
 
-    kind: str  # unsupported, internal, memory, overwritten, malformed, invalid, error
+    kind: str  # unsupported, internal, memory, overwritten, malformed, gauge, invalid, error
     message: str
 
 
