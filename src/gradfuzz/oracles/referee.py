@@ -29,7 +29,7 @@ FEW_DIGITS = 1e-4
 KINK_PROBES = 12
 # Around a kink, slopes are sampled this far off (in units of the inputs): near enough for curvature not to matter much.
 NEARBY = 1e-4
-NEARBY_POINTS = 24
+NEARBY_POINTS = 96
 # Ties make differences of order one; a smaller gap is not one, and nearby slopes of a smooth function vary by less.
 TIE = 1e-2
 # Derivatives of a function that is constant as far as can be seen: this many units of its terms may be left over.
@@ -44,6 +44,7 @@ LARGEST = 1e300
 # Steps from zero may be far shorter.
 JUMP_STEPS = tuple((2.0**-k, 2.0 ** (8 - k)) for k in (46, 100, 180, 260, 330))
 NOISE = 256.0
+FINEST = 5
 TINY_STEPS = tuple(2.0**-k for k in (26, 30, 34, 38, 42, 46, 60, 90, 130, 180, 250, 330))
 
 
@@ -146,6 +147,8 @@ def _judge_wrong(trial: Trial, order: int, line: Line, wrong: list[Modes], base:
             return _inconclusive(order, line, "kink: inside the one-sided derivatives")
     number = line.numbers[wrong[0]]
     gap = abs(number - line.numeric.value)
+    if _unsettled(line, number):
+        return _inconclusive(order, line, "a feature smaller than the steps: the finer ones contradict the coarser")
     if _jumps(trial, line, base):
         return _inconclusive(order, line, "jump: the function is not continuous here")
     if _out_of_range(trial, order):
@@ -209,6 +212,14 @@ def _out_of_range(trial: Trial, order: int) -> bool:
     limit = 1e300 ** (1 / (2 * order))
     sizes = [np.abs(x[x != 0]) for x in trial.inputs if x.size]
     return any(s.size and (float(s.max()) > limit or float(s.min()) < 1 / limit) for s in sizes)
+
+
+def _unsettled(line: Line, number: float) -> bool:
+    """Whether most of the finest steps say something else than the estimate, by far more than their rounding."""
+    size = max(abs(number), abs(line.numeric.value))
+    finest = line.numeric.steps[-FINEST:]
+    against = [1 for _, slope, floor in finest if abs(slope - line.numeric.value) > NUMERIC_BARS * floor + TIE * size]
+    return len(finest) == FINEST and len(against) > FINEST // 2
 
 
 def _jumps(trial: Trial, line: Line, base: Modes) -> bool:
