@@ -218,8 +218,11 @@ def _unsettled(line: Line, number: float) -> bool:
     """Whether most of the finest steps say something else than the estimate, by far more than their rounding."""
     size = max(abs(number), abs(line.numeric.value))
     finest = line.numeric.steps[-FINEST:]
-    against = [1 for _, slope, floor in finest if abs(slope - line.numeric.value) > NUMERIC_BARS * floor + TIE * size]
-    return len(finest) == FINEST and len(against) > FINEST // 2
+    gaps = [(abs(slope - line.numeric.value), floor) for _, slope, floor in finest]
+    against = sum(1 for gap, floor in gaps if gap > NUMERIC_BARS * floor + TIE * size)
+    # What looks like noise may be such a feature too: then the slopes grow beyond anything that either side says.
+    wild = sum(1 for gap, _ in gaps if gap > 10 * abs(line.numeric.value) + 0.1 * abs(number))
+    return len(finest) == FINEST and max(against, wild) > FINEST // 2
 
 
 def _jumps(trial: Trial, line: Line, base: Modes) -> bool:
