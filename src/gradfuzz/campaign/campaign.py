@@ -140,7 +140,7 @@ class Campaign:
         batch = running.batch
         job = self.pool.submit(
             "batch", program=self.seeds[batch.seed_index].program, rng=batch.rng, start=start, count=batch.count,
-            weights=dict(batch.weights), options=self.options,
+            weights=dict(batch.weights), deep=batch.deep, options=self.options,
         )  # fmt: skip
         self.jobs[job] = running
 

@@ -19,6 +19,8 @@ LATER_BATCH = 16
 CHEAP_VALUES = 3
 # Batches in a later round. Half of them go to every API in turn, so that none starves, half to where something new was seen.
 ROUND = 256
+# One batch in so many has a mutant of the highest order; in the first round one seed of each API is.
+DEEP_EVERY = 3
 # What a seed's batch brought counts half as much after its next one.
 MEMORY = 0.5
 # An edit is kept at least so often however often it was refused: a release may learn, and seeds of one API differ.
@@ -35,6 +37,7 @@ class Batch:
     start: int
     count: int
     weights: Mapping[str, float] = field(default_factory=dict)
+    deep: bool = False  # one of its mutants goes to the campaign's highest order
 
     @property
     def mutants(self) -> int:
@@ -90,7 +93,8 @@ class Schedule:
         order = list(range(len(self.apis)))
         random.Random(f"{self.seed}:round:0").shuffle(order)
         count = FIRST_BATCH * self._factor
-        return [Batch(n, index, f"{self.seed}:{n}", 0, count) for n, index in enumerate(order)]
+        deep = {seeds[0] for seeds in self._by_api.values()}
+        return [Batch(n, index, f"{self.seed}:{n}", 0, count, deep=index in deep) for n, index in enumerate(order)]
 
     def _later_round(self, round_number: int) -> list[Batch]:
         chance = random.Random(f"{self.seed}:round:{round_number}")

@@ -166,10 +166,9 @@ def _judge_wrong(trial: Trial, order: int, line: Line, wrong: list[Modes], base:
         return _inconclusive(order, line, "absorbed: the steps are lost beside much larger numbers")
     if _seen_at_tiny_steps(trial, line, number, base):
         return _inconclusive(order, line, "a feature smaller than the steps")
-    if at_kink or line.numeric.kink or (order == 1 and gap > TIE * max(abs(number), abs(line.numeric.value))):
-        low, high = _slopes_nearby(trial, line.along)
-        if any(low <= line.numbers[m] <= high for m in wrong):
-            return _inconclusive(order, line, "kink: among the slopes of the points nearby")
+    perhaps_tied = at_kink or line.numeric.kink or (order == 1 and gap > TIE * max(abs(number), abs(line.numeric.value)))
+    if perhaps_tied and _among_slopes_nearby(trial, line.along, [line.numbers[m] for m in wrong]):
+        return _inconclusive(order, line, "kink: among the slopes of the points nearby")
     if at_kink or line.numeric.kink:
         return _finding(KINK, order, line, wrong, element, "outside the one-sided derivatives at a kink")
     if gap < FEW_DIGITS * abs(line.numeric.value):
@@ -294,9 +293,9 @@ def _seen_at_tiny_steps(trial: Trial, line: Line, number: float, base: Modes) ->
         return abs(number) * 64 * DOUBLE_UNIT > 16 * seen > 0
 
 
-def _slopes_nearby(trial: Trial, along: Vec) -> tuple[float, float]:
-    """The range of slopes at points around a kink: what a generalised derivative may choose from."""
-    slopes = []
+def _among_slopes_nearby(trial: Trial, along: Vec, numbers: list[float]) -> bool:
+    """Whether one of the numbers lies in the range of slopes at points around a kink: what a generalised derivative may choose from."""
+    slopes: list[float] = []
     step = NEARBY * 1e-3
     for index in range(NEARBY_POINTS):
         away = trial.direction(index + 1).arrays
@@ -304,12 +303,13 @@ def _slopes_nearby(trial: Trial, along: Vec) -> tuple[float, float]:
         for t in (step, -step):
             moved = Vec([np.asarray(NEARBY * d + t * a) for d, a in zip(away, along.arrays)])
             ends.append(trial.components(trial.attempt((), (), moved, 1.0)).sum())
-        slopes.append((ends[0] - ends[1]) / (2 * step))
-    finite = [s for s in slopes if np.isfinite(s)]
-    if not finite:
-        return float("-inf"), float("inf")
-    slack = 1e-6 * max(map(abs, finite))
-    return min(finite) - slack, max(finite) + slack
+        slope = float((ends[0] - ends[1]) / (2 * step))
+        if np.isfinite(slope):
+            slopes.append(slope)
+            slack = 1e-6 * max(map(abs, slopes))
+            if any(min(slopes) - slack <= number <= max(slopes) + slack for number in numbers):
+                return True
+    return not slopes
 
 
 def _localise(trial: Trial, line: Line, wrong: list[Modes], base: Modes) -> tuple[str, Line] | None:
