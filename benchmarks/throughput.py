@@ -1,6 +1,6 @@
 """Mutants per CPU second of the workers, of this tree and of another commit, on the same seeds, taking turns.
 
-    python benchmarks/throughput.py COMMIT [MUTANTS]
+    python benchmarks/throughput.py COMMIT_OR_FOLDER [MUTANTS]
 
 Every eighth seed of the installed PyTorch's samples is used; both trees draw their own mutants of them.
 """
@@ -47,13 +47,17 @@ def sample_seeds(folder: Path) -> Path:
     return path
 
 
+def unpacked(commit: str, folder: Path) -> Path:
+    archive = subprocess.run(["git", "archive", commit], cwd=HERE, capture_output=True, check=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
+        packed.extractall(folder)
+    return folder
+
+
 def main(commit: str, mutants: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        other = folder / "other"
-        archive = subprocess.run(["git", "archive", commit], cwd=HERE, capture_output=True, check=True).stdout
-        with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
-            packed.extractall(other)
+        other = Path(commit).resolve() if Path(commit).is_dir() else unpacked(commit, folder / "other")
         seeds = sample_seeds(folder)
         ratios = []
         for turn in range(TURNS):
