@@ -38,6 +38,7 @@ class Batch:
     count: int
     weights: Mapping[str, float] = field(default_factory=dict)
     deep: bool = False  # one of its mutants goes to the campaign's highest order
+    shown: tuple[int, ...] = ()  # orders at which the seed's mutants have shown findings: one more each is enough
 
     @property
     def mutants(self) -> int:
@@ -60,6 +61,7 @@ class Schedule:
         self.features: set[str] = set()
         self._energy = [1.0] * len(apis)
         self._told: set[tuple[str, str]] = set()
+        self._shown: dict[int, set[int]] = defaultdict(set)
         self._again: Counter[str] = Counter()
         self._edits: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
 
@@ -128,12 +130,12 @@ class Schedule:
     def learn(self, batch: Batch, lesson: Mapping[str, Any]) -> dict[str, Any]:
         """Take in a finished batch. Batches come in the order of their numbers. Returns the part of the lesson that is new.
 
-        `lesson`: features that came up, edits as {name: [tried, valid]}, findings as keys.
+        `lesson`: features that came up, edits as {name: [tried, valid]}, findings as keys, the orders they were of.
         """
         assert batch.number == len(self._lessons), (batch.number, len(self._lessons))
         new = sorted(set(lesson["features"]) - self.features)
         self.features.update(new)
-        kept = {"features": new, "edits": lesson["edits"], "findings": sorted(lesson["findings"])}
+        kept = {"features": new, "edits": lesson["edits"], "findings": sorted(lesson["findings"]), "orders": sorted(lesson["orders"])}
         self._lessons.append((batch, kept))
         return kept
 
@@ -142,6 +144,7 @@ class Schedule:
         told = {(api, key) for key in lesson["findings"]}
         fresh = told - self._told
         self._told |= told
+        self._shown[batch.seed_index].update(lesson["orders"])
         if told and not fresh:
             self._again[api] += 1
         energy = self._energy[batch.seed_index]

@@ -41,11 +41,13 @@ WHOLE = 2.0**51
 LARGE_STEPS = tuple(2.0**k for k in (2, 8, 20, 40, 60, 100, 200, 330))
 LARGEST = 1e300
 # The shorter step still moves every element by many units; over the longer one a continuous function moves far more.
-# Steps from zero may be far shorter.
-JUMP_STEPS = tuple((2.0**-k, 2.0 ** (8 - k)) for k in (46, 100, 180, 260, 330))
+JUMP_STEP = 2.0**-46
+JUMP_FACTOR = 2.0**8
 NOISE = 256.0
 FINEST = 5
-TINY_STEPS = tuple(2.0**-k for k in (26, 30, 34, 38, 42, 46, 60, 90, 130, 180, 250, 330))
+TINY_STEPS = tuple(2.0**-k for k in (26, 30, 34, 38, 42, 46))
+# Steps from zero may be far shorter.
+STEPS_FROM_ZERO = tuple(2.0**-k for k in (60, 90, 130, 180, 250, 330))
 
 
 @dataclass
@@ -224,6 +226,11 @@ def _unsettled(line: Line, number: float) -> bool:
     return len(finest) == FINEST and max(against, wild) > FINEST // 2
 
 
+def _at_zero(trial: Trial, line: Line) -> bool:
+    """Whether an element that moves is zero: there is no step too short for it."""
+    return any(bool(((x == 0) & (d != 0)).any()) for x, d in zip(trial.inputs, line.along.arrays))
+
+
 def _jumps(trial: Trial, line: Line, base: Modes) -> bool:
     """Whether the function changes over a vanishing step, and by the same over one many times as long. Noise does not repeat itself."""
     us = [trial.direction(i) for i in range(len(base))]
@@ -231,8 +238,8 @@ def _jumps(trial: Trial, line: Line, base: Modes) -> bool:
     at_zero = trial.components(trial.attempt(base, us))
     with np.errstate(all="ignore"):
         noise = NOISE * trial.epsilon * float(np.abs(at_zero).sum())
-        for sign, steps in itertools.product((1, -1), JUMP_STEPS):
-            near, far = (along(sign * step) for step in steps)
+        for sign, step in itertools.product((1, -1), (JUMP_STEP, *(STEPS_FROM_ZERO[1:] if _at_zero(trial, line) else ()))):
+            near, far = along(sign * step), along(sign * step * JUMP_FACTOR)
             if near.shape != at_zero.shape or far.shape != at_zero.shape:
                 return True
             change = float(np.abs(near - at_zero).sum())
@@ -280,7 +287,7 @@ def _seen_at_tiny_steps(trial: Trial, line: Line, number: float, base: Modes) ->
     size = float(np.abs(at_zero).sum())
     gap = abs(number - line.numeric.value)
     with np.errstate(all="ignore"):
-        for t in TINY_STEPS:
+        for t in TINY_STEPS + (STEPS_FROM_ZERO if _at_zero(trial, line) else ()):
             plus, minus = along(t), along(-t)
             if plus.shape != minus.shape:
                 return False

@@ -61,7 +61,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     weights = job.get("weights") or {}
     counts = [0] * len(RANK)
     tally = Tally()
-    shown: Counter[int] = Counter()
+    shown = Counter(dict.fromkeys(job.get("shown", ()), SHOWN_OFTEN - 1))
     began = time.process_time()
     for index in range(job["start"], job["count"]):
         progress.write(job["id"], index, counts)
