@@ -16,7 +16,8 @@ from gradfuzz.targets.jax.rules import existing_rules
 from gradfuzz.targets.registry import load_target
 
 WANTED = 90.0
-# Rules that a program on one CPU cannot reach, by what their primitives are for. Patterns are parts of primitives' names.
+# Rules that a program on one CPU cannot reach, by what their primitives are for. Patterns are parts of primitives' names, or whole names
+# behind an equals sign.
 OUT_OF_REACH = {
     "it means something only inside a mapped or sharded axis": (
         "all_gather", "all_to_all", "psum", "pmin", "pmax", "ppermute", "pbroadcast", "pvary", "pcast", "axis_index", "reduce_scatter",
@@ -33,12 +34,18 @@ OUT_OF_REACH = {
         "custom_transpose", "custom_lin", "run_state", "ref", "get", "swap", "addupdate", "freeze", "scatter_apply", "linear_call",
         "core_call", "core_closed_call", "closed_call", "custom_vmap", "custom_partitioning", "remat_opt", "for", "call_exported",
         "call_tf", "hijax", "consume", "broadcast_in_dim_dyn", "with_layout", "layout_constraint", "box", "call_hi", "xla_call",
-        "transpose_jaxpr", "random_", "zeros_like", "instantiate",
+        "transpose_jaxpr", "random_", "zeros_like", "instantiate", "=eval_jaxpr", "_edtype", "=log_extend", "=log_read", "=new_log",
+        "=tie", "=call", "=custom_jvp_call",
     ),
     "it has a rule that says there is no derivative": (
-        "rng_", "threefry", "nextafter", "iota", "stop_gradient", "argsort",
+        "rng_", "threefry", "nextafter", "iota", "stop_gradient", "argsort", "=composite",
     ),
 }  # fmt: skip
+# JAX asks a derivative rule only where a tangent arrives, and whole numbers and truth values have none.
+DISCRETE = (
+    "and", "or", "not", "xor", "reduce_and", "reduce_or", "reduce_xor", "shift_left", "shift_right_arithmetic", "shift_right_logical",
+    "mulhi", "clz", "population_count",
+)  # fmt: skip
 
 
 def main(stores: list[Path]) -> None:
@@ -61,7 +68,7 @@ def stored(store: Path) -> set[str]:
 def report(kind: str, existing: set[str], reached: set[str]) -> None:
     missing: dict[str, list[str]] = defaultdict(list)
     for rule in sorted(existing - reached):
-        missing[why(rule.split(":", 1)[1])].append(rule.split(":", 1)[1])
+        missing[why(*rule.split(":", 1))].append(rule.split(":", 1)[1])
     hit = existing & reached
     open_ = len(missing.get("not reached", []))
     share = 100 * len(hit) / max(1, len(hit) + open_)
@@ -70,9 +77,11 @@ def report(kind: str, existing: set[str], reached: set[str]) -> None:
         print(f"           {len(names):3d} {reason}: {', '.join(names)}")
 
 
-def why(primitive: str) -> str:
+def why(kind: str, primitive: str) -> str:
+    if kind != "batch" and primitive in DISCRETE:
+        return "it takes whole numbers or truth values alone, to which no tangent comes"
     for reason, parts in OUT_OF_REACH.items():
-        if any(part in primitive for part in parts):
+        if any(part == f"={primitive}" or part in primitive for part in parts):
             return reason
     return "not reached"
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 FIRST_BATCH = 4
 LATER_BATCH = 16
 # Where other numbers cost next to nothing beside another shape, a batch is longer: it has the compilation to earn back.
-CHEAP_VALUES = 3
+CHEAP_VALUES = 16
 
 
 @dataclass(frozen=True)

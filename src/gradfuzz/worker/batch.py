@@ -22,8 +22,8 @@ from gradfuzz.worker.progress import Progress
 SHOWN_OFTEN = 2
 # Second order costs four times the first, so it is checked on every other mutant.
 DEEP_EVERY = 2
-# Where another shape is dear, so many mutants in a row share everything but their numbers.
-FAMILY = 12
+# Where another shape is dear, so many mutants in a row share everything but their numbers: about as many as take the time of a compilation.
+FAMILY = 128
 
 _NUMBERS = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
 
@@ -34,7 +34,8 @@ def mutant(seed: Program, rng: str, index: int, value_edits_cheap: bool = False)
         return [], seed
     chance = random.Random(f"{rng}:{index}")
     if value_edits_cheap:
-        edits = draw_relative(seed, index // FAMILY, random.Random(f"{rng}:family:{index // FAMILY}"), chance)
+        family = (index - 1) // FAMILY
+        edits = draw_relative(seed, family, random.Random(f"{rng}:family:{family}"), chance)
     else:
         edits = draw_edits(seed, chance)
     return edits, apply_all(seed, edits)

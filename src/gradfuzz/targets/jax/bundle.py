@@ -48,7 +48,7 @@ class Plan:
             self.avals = jax.eval_shape(self.direct, tuple(xs), tuple(fixed))
         except NEEDS_NUMBERS:
             self.eager, self.direct = True, function
-            self.avals = tuple(jax.ShapeDtypeStruct(o.shape, o.dtype) for o in function(_on_device(xs), _on_device(fixed)))
+            self.avals = tuple(jax.ShapeDtypeStruct(o.shape, o.dtype) for o in function(on_device(xs), on_device(fixed)))
         self.zeros = tuple(np.zeros(o.shape, o.dtype) for o in self.avals)
         self.still = tuple(np.zeros_like(x) for x in xs)  # the direction that moves nothing
         self.unit = max([UNITS.get(str(a.dtype), 2.0**-52) for a in [*xs, *self.avals]])
@@ -140,5 +140,6 @@ class Bundle:
         return found
 
 
-def _on_device(arrays: Arrays) -> tuple[Any, ...]:
+def on_device(arrays: Arrays) -> tuple[Any, ...]:
+    """The arrays as JAX's own."""
     return tuple(jnp.asarray(a) for a in arrays)
