@@ -38,6 +38,7 @@ class Pool:
         self.zygote = Zygote(launch)
         self.version = self.zygote.version
         self.waiting: deque[dict[str, Any]] = deque()
+        self.urgent: deque[dict[str, Any]] = deque()  # goes first, but leaves half of the workers to the others
         self.events: deque[Event] = deque()
         self.workers: list[WorkerProcess] = []
         self.restarts = 0
@@ -45,21 +46,25 @@ class Pool:
         self._selector = selectors.DefaultSelector()
         self._next_job = 0
         self._last_check = 0.0
+        self._spent = {True: 0.0, False: 0.0}  # seconds of workers, by whether the job was urgent
         for _ in range(size):
             self._hire()
 
     # Jobs ------------------------------------------------------------------------------------------------------------
 
-    def submit(self, do: str, urgent: bool = False, **fields: Any) -> int:
-        """Queue a job; returns its number."""
+    def submit(self, do: str, urgent: bool = False, ahead: bool = False, **fields: Any) -> int:
+        """Queue a job; returns its number. `ahead`: before the other urgent ones."""
         self._next_job += 1
-        job = {"id": self._next_job, "do": do, **fields}
-        (self.waiting.appendleft if urgent else self.waiting.append)(job)
+        job = {"id": self._next_job, "do": do, "urgent": urgent, **fields}
+        if ahead:
+            self.urgent.appendleft(job)
+        else:
+            (self.urgent if urgent else self.waiting).append(job)
         return self._next_job
 
     @property
     def idle(self) -> bool:
-        return not self.waiting and not self.events and all(w.job is None for w in self.workers)
+        return not self.waiting and not self.urgent and not self.events and all(w.job is None for w in self.workers)
 
     @property
     def hungry(self) -> bool:
@@ -115,17 +120,32 @@ class Pool:
         return self._hire()
 
     def _assign(self) -> None:
+        busy = sum(1 for w in self.workers if w.job is not None and w.job["urgent"])
         for worker in list(self.workers):
-            if not self.waiting:
+            if not self.waiting and not self.urgent:
                 return
             if worker.job is not None:
                 continue
-            job = self.waiting.popleft()
+            if self.urgent and (self._room(busy) or not self.waiting):
+                job = self.urgent.popleft()
+                busy += 1
+            elif self.waiting:
+                job = self.waiting.popleft()
+            else:
+                return
             if job.get("fresh") and worker.used:
                 worker.kill()
                 self.zygote.death(worker.pid)
                 worker = self._replace(worker)
             worker.send(job)
+
+    def _room(self, busy: int) -> bool:
+        """Whether another urgent job may run: half of the workers, or half of one worker's time."""
+        return busy < self.size // 2 if self.size > 1 else self._spent[True] <= self._spent[False]
+
+    def _account(self, worker: WorkerProcess) -> None:
+        if worker.job is not None:
+            self._spent[worker.job["urgent"]] += time.monotonic() - worker.began
 
     def _hear(self, worker: WorkerProcess) -> None:
         messages = worker.messages()
@@ -139,6 +159,7 @@ class Pool:
             if "finding" in message:
                 self.events.append(Event("finding", job, message["finding"]))
             else:
+                self._account(worker)
                 worker.job = None
                 self.events.append(Event("done", job, message))
 
@@ -158,6 +179,7 @@ class Pool:
 
     def _bury(self, worker: WorkerProcess, cause: str | None) -> None:
         death = self.zygote.death(worker.pid)
+        self._account(worker)
         job, (_, index, counts) = worker.job, worker.progress.read()
         self._replace(worker)
         if job is None:

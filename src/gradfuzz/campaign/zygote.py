@@ -31,11 +31,12 @@ class WorkerProcess:
         self.job: dict[str, Any] | None = None
         self.used = False
         self.last_seen: tuple[int, int] = (-1, -1)
-        self.last_change = time.monotonic()
+        self.last_change = self.began = time.monotonic()
 
     def send(self, job: dict[str, Any]) -> None:
         self.job, self.used = job, True
         self.last_seen, self.last_change = (-1, -1), time.monotonic()
+        self.began = self.last_change
         self.connection.setblocking(True)
         try:
             self.connection.sendall(json.dumps(job).encode() + b"\n")

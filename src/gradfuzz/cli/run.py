@@ -19,6 +19,7 @@ from gradfuzz.program import known_targets
 from gradfuzz.targets.protocol import nestings, scenario_name
 
 MAX_ORDER = 4
+DEFAULT_ORDER = 3
 DEFAULT_STORE = Path("gradfuzz.db")
 
 StoreOption = Annotated[Path, typer.Option("--store", help="The file that campaigns and findings are kept in.")]
@@ -35,7 +36,10 @@ def run(
     apis: Annotated[Optional[Path], typer.Option(help="A file of API names or signatures, one a line.")] = None,
     seeds: Annotated[Optional[list[Path]], typer.Option(help="Start from these Programs (text or .jsonl), not from the samples.")] = None,
     module: Annotated[Optional[list[str]], typer.Option(help="Let Programs call this Python module of yours. It is trusted.")] = None,
-    order: Annotated[int, typer.Option(min=1, max=MAX_ORDER, help="The highest order of derivative to check.")] = 2,
+    order: Annotated[
+        Optional[int],
+        typer.Option(min=1, max=MAX_ORDER, help="The highest order of derivative to check; 3, or 2 where each costs a compilation."),
+    ] = None,
     scenario: Annotated[Optional[list[str]], typer.Option(help="Only this one, as in reverse, forward-over-reverse. Repeatable.")] = None,
     workers: Annotated[Optional[int], typer.Option(min=1, max=256, help="Worker processes; one per core by default.")] = None,
     seed: Annotated[int, typer.Option(help="Where chance starts.")] = 0,
@@ -58,9 +62,11 @@ def run(
     launch = Launch(
         target, python or sys.executable, tuple(module or ()), (os.getcwd(),) if module else (), seconds(timeout), memory,
     )  # fmt: skip
+    listed = _api_file(apis)
+    names = tuple("?" + line.split("(")[0].strip() for line in listed)
     config = Config(
-        launch, seed, limit, mutants, tuple(api or ()) + _api_file(apis), tuple(map(str, seeds or ())), order,
-        _scenarios(scenario or [], order), workers or os.cpu_count() or 1,
+        launch, seed, limit, mutants, tuple(api or ()) + names, listed, tuple(map(str, seeds or ())), order,
+        _scenarios(scenario or [], order or DEFAULT_ORDER), workers or os.cpu_count() or 1,
     )  # fmt: skip
     display = LiveDisplay() if out.is_terminal else PlainDisplay()
     with display:
@@ -75,17 +81,17 @@ def run(
 
 
 def _api_file(path: Path | None) -> tuple[str, ...]:
-    """Names from a list of names or signatures; those without seeds are no error in a list."""
+    """The lines of a list of names or signatures."""
     if path is None:
         return ()
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise GradfuzzError(f"--apis {path}: {error.strerror}") from None
-    names = [line.split("(")[0].strip() for line in lines if line.strip() and not line.startswith("#")]
+    names = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     if not names:
         raise GradfuzzError(f"--apis {path}: the file names no API; write one a line, as in torch.nn.functional.kl_div")
-    return tuple("?" + name for name in names)
+    return tuple(names)
 
 
 def _scenarios(names: list[str], order: int) -> tuple[str, ...]:

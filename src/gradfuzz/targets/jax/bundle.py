@@ -76,9 +76,7 @@ class Plan:
 class Bundle:
     """Some scenarios and the direct run as one function. A scenario that cannot be traced keeps its error; the others go on."""
 
-    def __init__(
-        self, plan: Plan, scenarios: Sequence[Modes], way: Way = derivative, compiled: bool = True, ends: bool = False
-    ) -> None:
+    def __init__(self, plan: Plan, scenarios: Sequence[Modes], way: Way = derivative, compiled: bool = True, ends: bool = False) -> None:
         self.plan, self.scenarios, self.way, self.ends = plan, list(scenarios), way, ends
         self.eager = plan.eager or not compiled
         self.errors: dict[Modes, BaseException] = {}
@@ -89,7 +87,8 @@ class Bundle:
     def run(self, xs: Arrays, fixed: Arrays, us: Sequence[Arrays], v: Arrays, wanted: Modes | None = None) -> dict[str, Any]:
         """Outputs under "direct", and (outputs, derivative) under each scenario's letters.
 
-        With `ends`, the outputs at both ends of the quick central difference come along under "ahead" and "behind". Compiled, all of them cost as much as one; op by op only the wanted one is there.
+        With `ends`, the outputs at both ends of the quick central difference come along under "ahead" and "behind".
+        Compiled, all of them cost as much as one; op by op only the wanted one is there.
         """
         args = (tuple(xs), tuple(fixed), tuple(map(tuple, us)), tuple(v))
         if self.eager:
@@ -101,6 +100,8 @@ class Bundle:
             return self._call(*args)  # type: ignore[no-any-return]
         found: dict[str, Any] = {}
         for part in self._parts:
+            if part.scenarios and part.scenarios[0] in self.errors:
+                continue  # what cannot be compiled is not tried again
             try:
                 found.update(part.run(*args))
             except Exception as error:

@@ -12,8 +12,8 @@ from gradfuzz.errors import ProgramError
 from gradfuzz.program.model import Program
 from gradfuzz.program.parse import parse
 from gradfuzz.program.text import to_text
+from gradfuzz.targets.docstrings import examples
 from gradfuzz.targets.jax.bundle import on_device
-from gradfuzz.targets.jax.docstrings import examples
 from gradfuzz.targets.jax.harness import harness_programs
 from gradfuzz.targets.jax.probing import SEEDS_PER_FUNCTION, alternatives, attempts, method_attempts, primitive_attempts
 from gradfuzz.targets.jax.surface import functions, primitives
