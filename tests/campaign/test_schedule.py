@@ -27,6 +27,11 @@ def test_the_first_round_looks_at_every_seed_itself():
     assert all(b.start == 0 for b in first)
 
 
+def test_every_api_has_a_batch_before_any_has_two():
+    first = run(Schedule(APIS, 3), len(APIS), dull)
+    assert len({APIS[b.seed_index] for b in first[:10]}) == len({APIS[b.seed_index] for b in first[10:20]}) == 10
+
+
 def test_the_same_campaign_plans_the_same_however_late_results_come():
     def lesson(batch):
         return {"features": [f"f{batch.seed_index % 7}"], "edits": {"size": [4, batch.seed_index % 4]}, "findings": [], "orders": []}

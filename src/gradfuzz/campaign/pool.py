@@ -46,6 +46,7 @@ class Pool:
         self._selector = selectors.DefaultSelector()
         self._next_job = 0
         self._last_check = 0.0
+        self._spent = {True: 0.0, False: 0.0}  # seconds of workers, by whether the job was urgent
         for _ in range(size):
             self._hire()
 
@@ -125,7 +126,7 @@ class Pool:
                 return
             if worker.job is not None:
                 continue
-            if self.urgent and (busy < max(1, self.size // 2) or not self.waiting):
+            if self.urgent and (self._room(busy) or not self.waiting):
                 job = self.urgent.popleft()
                 busy += 1
             elif self.waiting:
@@ -137,6 +138,14 @@ class Pool:
                 self.zygote.death(worker.pid)
                 worker = self._replace(worker)
             worker.send(job)
+
+    def _room(self, busy: int) -> bool:
+        """Whether another urgent job may run: half of the workers, or half of one worker's time."""
+        return busy < self.size // 2 if self.size > 1 else self._spent[True] <= self._spent[False]
+
+    def _account(self, worker: WorkerProcess) -> None:
+        if worker.job is not None:
+            self._spent[worker.job["urgent"]] += time.monotonic() - worker.began
 
     def _hear(self, worker: WorkerProcess) -> None:
         messages = worker.messages()
@@ -150,6 +159,7 @@ class Pool:
             if "finding" in message:
                 self.events.append(Event("finding", job, message["finding"]))
             else:
+                self._account(worker)
                 worker.job = None
                 self.events.append(Event("done", job, message))
 
@@ -169,6 +179,7 @@ class Pool:
 
     def _bury(self, worker: WorkerProcess, cause: str | None) -> None:
         death = self.zygote.death(worker.pid)
+        self._account(worker)
         job, (_, index, counts) = worker.job, worker.progress.read()
         self._replace(worker)
         if job is None:

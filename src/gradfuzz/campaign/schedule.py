@@ -16,7 +16,7 @@ from typing import Any
 FIRST_BATCH = 4
 LATER_BATCH = 16
 # Where other numbers cost next to nothing beside another shape, a batch is longer: it has the compilation to earn back.
-CHEAP_VALUES = 3
+CHEAP_VALUES = 16
 # Batches in a later round. Half of them go to every API in turn, so that none starves, half to where something new was seen.
 ROUND = 256
 # One batch in so many has a mutant of the highest order; in the first round one seed of each API is.
@@ -94,6 +94,13 @@ class Schedule:
     def _first_round(self) -> list[Batch]:
         order = list(range(len(self.apis)))
         random.Random(f"{self.seed}:round:0").shuffle(order)
+        # One seed of every API before the second of any: a campaign may end before its first round does.
+        met: Counter[str] = Counter()
+        turn = {}
+        for index in order:
+            met[self.apis[index]] += 1
+            turn[index] = met[self.apis[index]]
+        order.sort(key=turn.__getitem__)
         count = FIRST_BATCH * self._factor
         deep = {seeds[0] for seeds in self._by_api.values()}
         return [Batch(n, index, f"{self.seed}:{n}", 0, count, deep=index in deep) for n, index in enumerate(order)]

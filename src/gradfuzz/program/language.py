@@ -39,6 +39,8 @@ class Language:
             if segment in self.refused_names:
                 return f"{path}: {self.refused_names[segment]}"
         space = ".".join(segments[:-1])
+        if path in self.namespaces:
+            return None  # one name by itself, out of a namespace that is not lent as a whole
         if space not in self.namespaces and not self._is_member_of_class(segments):
             return f"{path} is outside the API that Programs may call; allowed: {', '.join(self.namespaces[:8])} …"
         if space.endswith(".Tensor") and segments[-1] in self.refused_methods:

@@ -19,6 +19,10 @@ Array = Any
 # A scenario's derivative modes, innermost first: () is the direct run, ("r",) reverse, ("r", "f") forward-over-reverse.
 Modes = tuple[str, ...]
 
+# The step of the quick central difference: the cube root of a double's unit, where truncation and rounding err alike.
+# A target that computes many things at once may have both ends ready when they are asked for.
+QUICK_STEP = (2.0**-52) ** (1 / 3)
+
 MODE_NAMES = {"r": "reverse", "f": "forward"}
 
 
