@@ -6,6 +6,7 @@ import functools
 import os
 import re
 import sys
+import traceback
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -35,6 +36,12 @@ def guarded(command: Command) -> Command:
             raise typer.Exit(WRONG_USE) from None
         except BrokenPipeError:
             os._exit(0)  # the reader of our output has left
+        except (typer.Exit, typer.Abort):
+            raise
+        except Exception:
+            # Our own mistake: status 1 means findings, so it must not be that.
+            traceback.print_exc()
+            raise typer.Exit(WRONG_USE) from None
 
     return run  # type: ignore[return-value]
 
