@@ -148,7 +148,7 @@ class Campaign:
         batch = running.batch
         job = self.pool.submit(
             "batch", program=self.seeds[batch.seed_index].program, rng=batch.rng, start=start, count=batch.count,
-            weights=dict(batch.weights), options=self.options,
+            weights=dict(batch.weights), deep=batch.deep, shown=list(batch.shown), options=self.options,
         )  # fmt: skip
         self.jobs[job] = running
 
@@ -216,7 +216,9 @@ class Campaign:
         seed = self.seeds[running.batch.seed_index]
         keys = {key for report in running.reports for key in self.triage.report(seed, report)}
         counts = {outcome: count for outcome, count in zip(RANK, running.counts) if count}
-        lesson = self.schedule.learn(running.batch, {"features": running.features, "edits": running.edits, "findings": keys})
+        orders = {verdict["order"] for report in running.reports for verdict in report.get("verdicts", ())}
+        told = {"features": running.features, "edits": running.edits, "findings": keys, "orders": orders}
+        lesson = self.schedule.learn(running.batch, told)
         summary = {**running.summary, "counts": counts, "lesson": lesson}
         self.store.add_batch(self.number, running.batch.number, seed.api, summary, running.rules)
         for outcome, count in counts.items():

@@ -114,6 +114,20 @@ class Pool:
         self.workers.remove(worker)
         worker.close()
 
+    def _guest(self, host: WorkerProcess) -> WorkerProcess:
+        """A new worker for one job. Its host rests meanwhile and keeps what it has compiled and imported."""
+        guest = self._hire()
+        guest.host, host.parked = host, True
+        return guest
+
+    def _leave(self, guest: WorkerProcess) -> None:
+        """The guest's job is done: the host goes on."""
+        guest.kill()
+        self.zygote.death(guest.pid)
+        self._dismiss(guest)
+        assert guest.host is not None
+        guest.host.parked = False
+
     def _replace(self, worker: WorkerProcess) -> WorkerProcess:
         self._dismiss(worker)
         self.restarts += 1
@@ -124,7 +138,7 @@ class Pool:
         for worker in list(self.workers):
             if not self.waiting and not self.urgent:
                 return
-            if worker.job is not None:
+            if worker.job is not None or worker.parked:
                 continue
             if self.urgent and (self._room(busy) or not self.waiting):
                 job = self.urgent.popleft()
@@ -134,9 +148,7 @@ class Pool:
             else:
                 return
             if job.get("fresh") and worker.used:
-                worker.kill()
-                self.zygote.death(worker.pid)
-                worker = self._replace(worker)
+                worker = self._guest(worker)
             worker.send(job)
 
     def _room(self, busy: int) -> bool:
@@ -162,6 +174,9 @@ class Pool:
                 self._account(worker)
                 worker.job = None
                 self.events.append(Event("done", job, message))
+                if worker.host is not None:
+                    self._leave(worker)
+                    return
 
     def _check(self) -> None:
         """Kill what hangs or grows without end."""
@@ -181,7 +196,14 @@ class Pool:
         death = self.zygote.death(worker.pid)
         self._account(worker)
         job, (_, index, counts) = worker.job, worker.progress.read()
-        self._replace(worker)
+        if worker.host is not None:
+            worker.host.parked = False
+            self._dismiss(worker)
+        else:
+            guest = next((g for g in self.workers if g.host is worker), None)
+            replacement = self._replace(worker)
+            if guest is not None:
+                guest.host, replacement.parked = replacement, True
         if job is None:
             return
         if cause is None:

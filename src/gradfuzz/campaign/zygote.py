@@ -30,6 +30,8 @@ class WorkerProcess:
         self.buffer = b""
         self.job: dict[str, Any] | None = None
         self.used = False
+        self.parked = False  # it rests while a guest has its place
+        self.host: WorkerProcess | None = None  # whose place a guest has
         self.last_seen: tuple[int, int] = (-1, -1)
         self.last_change = self.began = time.monotonic()
         self.waited_then = 0.0

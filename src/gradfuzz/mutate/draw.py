@@ -92,8 +92,8 @@ def _draw_dtype(program: Program, rng: random.Random, menu: Menu = no_menu) -> E
     if rng.random() < 0.7:
         return Edit("dtypes", None, to)
     picked = _pick(program, rng)
-    if rng.random() < 0.3:
-        to = rng.choice(("int64", "int32", "uint8", "bool"))
+    if rng.random() < 0.4:
+        to = rng.choice(("int64", "int32", "uint8", "int8", "bool"))
     return Edit("dtype", picked[0], to) if picked else None
 
 

@@ -21,7 +21,7 @@ from gradfuzz.worker.progress import Progress
 
 # A seed that has shown a bug twice at some order shows it to most of its mutants: the rest stay below that order.
 SHOWN_OFTEN = 2
-# Each order costs a few times the one below: second order is checked on every other mutant, higher ones on every sixteenth.
+# Each order costs a few times the one below: second order is checked on every other mutant, higher ones where the campaign says so.
 DEEP_EVERY = 2
 DEEPER_EVERY = 16
 # A Program of many operators counts as a new combination of so many of them at most.
@@ -54,10 +54,10 @@ def family_of(index: int) -> int:
     return max(0, index - 1) // FAMILY
 
 
-def options_for(options: Options, index: int, shown: Counter[int]) -> Options:
+def options_for(options: Options, index: int, shown: Counter[int], deep: bool = True) -> Options:
     """A mutant's own options: its salt, and how deep it goes."""
     order = options.order
-    if index % DEEPER_EVERY:
+    if index % DEEPER_EVERY or not deep:
         order = min(order, 2 if index % DEEP_EVERY == 0 else 1)
     while order > 1 and shown[order] >= SHOWN_OFTEN:
         order -= 1
@@ -71,7 +71,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     weights = job.get("weights") or {}
     counts = [0] * len(RANK)
     tally = Tally()
-    shown: Counter[int] = Counter()
+    shown = Counter(dict.fromkeys(job.get("shown", ()), SHOWN_OFTEN - 1))
     began = time.process_time()
     failed: Counter[int] = Counter()
     for index in range(job["start"], job["count"]):
@@ -87,7 +87,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
         except ProgramError:
             counts[RANK.index(INVALID)] += 1
             continue
-        chosen = options_for(options, index, shown)
+        chosen = options_for(options, index, shown, job.get("deep", True))
         seen = examine(target, program, chosen, keep_rules=index < 4)
         counts[RANK.index(seen.outcome)] += 1
         failed[family] += seen.outcome == INVALID
