@@ -99,6 +99,7 @@ class Pool:
                 else:
                     kept.append(event)
         self.events.extendleft(reversed(kept))
+        self._spent = dict.fromkeys(self._spent, 0.0)  # what is asked for by itself is on nobody's account
         return answer
 
     # Workers ---------------------------------------------------------------------------------------------------------
