@@ -2,7 +2,8 @@
 
     python benchmarks/jax_check_grads_ratio.py [FUNCTIONS] [MUTANTS]
 
-Each function is a seed from signatures; its inputs differ in their numbers, as most mutants of a campaign do.
+Each function is a seed from signatures; its inputs differ in their numbers, as most mutants of a campaign do: as many of them as share a
+shape there, unless MUTANTS says otherwise.
 Both sides check order one in forward and reverse mode against numerical differentiation. Time is CPU time.
 """
 
@@ -27,6 +28,7 @@ from gradfuzz.targets.jax.probing import attempts
 from gradfuzz.targets.jax.samples import moves, traces
 from gradfuzz.targets.jax.surface import functions
 from gradfuzz.targets.registry import load_target
+from gradfuzz.worker.batch import FAMILY
 
 WANTED = 25
 
@@ -37,6 +39,8 @@ def main(count: int, mutants: int) -> None:
     rows = []
     for path, seed in some_seeds(target, count):
         programs = [seed, *(redrawn(seed, index) for index in range(1, mutants))]
+        for program in programs:
+            target.point(program)  # drawing the numbers is neither side's work
         target.plans = Plans()  # what choosing the functions compiled is not ours to use
         ours = timed(programs, lambda program: examine(target, program, Options(order=1, salt=1)))
         theirs = timed(programs, lambda program: checked(target, program))
@@ -100,4 +104,4 @@ def timed(programs, work) -> float:
 
 if __name__ == "__main__":
     arguments = [int(a) for a in sys.argv[1:]]
-    main(*(arguments + [12, 50][len(arguments) :]))
+    main(*(arguments + [12, FAMILY][len(arguments) :]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -16,7 +17,7 @@ from gradfuzz.store import Store
 
 # When the time is up, suspicions that wait for confirmation get this long; what then still waits is kept for --resume.
 GRACE = 120.0
-# A seed that has taken so many workers down in one batch would take more: the rest of the batch is left out.
+# An API that has taken so many workers down takes more: from then on a death ends its batch.
 DEATHS = 3
 # Batches are taken in by number; while one hangs, so many others may run ahead of it.
 AHEAD = 512
@@ -62,7 +63,6 @@ class Running:
     edits: dict[str, list[int]] = field(default_factory=dict)
     rules: set[str] = field(default_factory=set)
     reports: list[dict[str, Any]] = field(default_factory=list)
-    deaths: int = 0
     finished: bool = False
 
 
@@ -77,6 +77,7 @@ class Campaign:
         self.planned = 0  # mutants in the batches handed out so far
         self.done_before = store.finished_batches(number)
         self.running: dict[int, Running] = {}
+        self.deaths: Counter[str] = Counter()  # of workers, by API
         self.jobs: dict[int, Running] = {}
         self.next_number = 0
         self.next_to_take = 0
@@ -177,8 +178,9 @@ class Campaign:
             running.counts[position] += count
         running.counts[RANK.index("timeout" if event.data["cause"] == "timeout" else "crash")] += 1
         running.reports.append({"batch": event.job["id"], "index": index, "cause": event.data["cause"], "job": event.job})
-        running.deaths += 1
-        if index + 1 < running.batch.count and running.deaths < DEATHS:
+        api = self.seeds[running.batch.seed_index].api
+        self.deaths[api] += 1
+        if index + 1 < running.batch.count and self.deaths[api] < DEATHS:
             self._submit(running, index + 1)
         else:
             running.finished = True

@@ -16,7 +16,7 @@ from typing import Any
 FIRST_BATCH = 4
 LATER_BATCH = 16
 # Where other numbers cost next to nothing beside another shape, a batch is longer: it has the compilation to earn back.
-CHEAP_VALUES = 16
+CHEAP_VALUES = 32
 # Batches in a later round. Half of them go to every API in turn, so that none starves, half to where something new was seen.
 ROUND = 256
 # One batch in so many has a mutant of the highest order; in the first round one seed of each API is.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from gradfuzz.program.model import Program
 from gradfuzz.program.values import project
-from gradfuzz.targets.protocol import Modes, Outcome, Point, Refusal, Target, Vec, nestings, scenario_name
+from gradfuzz.targets.protocol import Foreseeing, Modes, Outcome, Point, Refusal, Target, Vec, nestings, scenario_name
 
 Array = Any
 
@@ -30,9 +30,14 @@ class Trial:
         self._cursor = (salt * 7919) % _POOL_SIZE
         self._directions: list[Vec] = []
         self._inputs: list[Array] | None = None
-        self.direct = self.point.first()
+        if hasattr(self.point, "foreseen"):
+            foreseeing = cast(Foreseeing, self.point)
+            self.v = Vec([self.noise(o.shape, o.dtype) for o in foreseeing.foreseen()])
+            self.direct = foreseeing.first_along(self.direction(0), self.v)
+        else:
+            self.direct = self.point.first()
+            self.v = Vec([self.noise(o.shape, o.dtype) for o in self.direct])
         self.outputs: list[Array] = self.direct
-        self.v = Vec([self.noise(o.shape, o.dtype) for o in self.outputs])
 
     @property
     def finite(self) -> bool:

@@ -17,7 +17,7 @@ from gradfuzz.targets.protocol import Modes, Outcome, Refusal, Target, Vec, scen
 # Each variant costs as much as the plain scenarios together, so a fraction of the mutants is examined, each in one of them.
 EVERY = 8
 # A variant may cost a compilation, so it keeps its turn for so many mutants.
-TURN = 32
+TURN = 64
 # Another order of the same sums: this many units of the largest term, and this many times what a rounding of the inputs does.
 UNITS = 4096.0
 JITTER = 64.0

@@ -123,6 +123,16 @@ class Point(Protocol):
         """The one derivative rule at work here, if there is just one and it can be had; else nothing."""
 
 
+class Foreseeing(Point, Protocol):
+    """A point that knows what its outputs look like before it runs, and answers the first two questions at once."""
+
+    def foreseen(self) -> Sequence[Array]:
+        """Arrays like the outputs; nothing is computed for them. Raises what the library raises."""
+
+    def first_along(self, u: Vec, v: Vec) -> list[Array]:
+        """In place of `first`, with the directions of the derivatives that are asked for next."""
+
+
 class Target(Protocol):
     """A library at a version in this interpreter."""
 

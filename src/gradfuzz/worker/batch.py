@@ -27,7 +27,7 @@ DEEPER_EVERY = 16
 # A Program of many operators counts as a new combination of so many of them at most.
 MOST_RULES = 8
 # Where another shape is dear, so many mutants in a row share everything but their numbers: about as many as take the time of a compilation.
-FAMILY = 128
+FAMILY = 256
 # Members of a family fail alike: after so many the rest of it is left out.
 INVALID_OFTEN = 2
 # A seed whose mutants take seconds each gives way to the others after so much of the processor's time.

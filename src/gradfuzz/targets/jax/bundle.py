@@ -50,6 +50,7 @@ class Plan:
             self.eager, self.direct = True, function
             self.avals = tuple(jax.ShapeDtypeStruct(o.shape, o.dtype) for o in function(on_device(xs), on_device(fixed)))
         self.zeros = tuple(np.zeros(o.shape, o.dtype) for o in self.avals)
+        self.looks = tuple(z.astype(np.float32) if str(z.dtype) == "bfloat16" else z for z in self.zeros)  # as the oracles see them
         self.still = tuple(np.zeros_like(x) for x in xs)  # the direction that moves nothing
         self.unit = max([UNITS.get(str(a.dtype), 2.0**-52) for a in [*xs, *self.avals]])
         self._bundles: dict[int, Bundle] = {}

@@ -125,19 +125,30 @@ class JaxPoint:
         avals = Plan(self.function, self.leaves, self.fixed).avals
         return bool(0 < sum(o.size for o in avals) <= most_elements)
 
-    def first(self) -> list[Array]:
-        """F at the inputs. To be called before any other run."""
+    def foreseen(self) -> Arrays:
+        """What the outputs look like. Nothing is computed for it."""
         plan = self._plans.find(self._key)
         if plan is None:
             plan = Plan(self.function, self.leaves, self.fixed)
             if sum(o.size for o in plan.avals) > MAX_ELEMENTS:
                 raise ProgramError("the output is larger than a Program may make")
             self._plans.keep(self._key, plan)
-        self.plan = plan
-        self.unit = plan.unit
-        if not plan.avals or not self.leaves:
-            return [to_numpy(o) for o in plan.zeros]
-        return [to_numpy(o) for o in plan.bundle(1).run(self.leaves, self.fixed, [plan.still], plan.zeros)["direct"]]
+        self.plan, self.unit = plan, plan.unit
+        return plan.looks
+
+    def first(self) -> list[Array]:
+        """F at the inputs."""
+        self.foreseen()
+        return self._direct((), None)
+
+    def first_along(self, u: Vec, v: Vec) -> list[Array]:
+        """F at the inputs; the derivatives of order one along these directions come with it."""
+        return self._direct((), None) if self.plan.eager else self._direct((u,), v)
+
+    def _direct(self, us: Sequence[Vec], v: Vec | None) -> list[Array]:
+        if not self.plan.avals or not self.leaves:
+            return list(self.plan.looks)
+        return [to_numpy(o) for o in self._bundled(("r",) * len(us), us, v, None, 0.0)["direct"]]
 
     # The scenarios -------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 
@@ -30,28 +30,30 @@ SHIFT = 2.0**-10
 MOST_ELEMENTS = 2**14
 
 
-def sample_seeds(target: Any) -> Iterator[SeedProgram]:
-    """Programs, each of which ran and depends on its inputs. Ones with the same text come once."""
+def sample_seeds(target: Any, trying: Callable[[str], bool] = lambda _: True) -> Iterator[SeedProgram]:
+    """Programs, each of which ran and depends on its inputs. Ones with the same text come once. `trying`: see Target.seeds."""
     seen: set[str] = set()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for seed in _all(target):
+        for seed in _all(target, trying):
             text = to_text(seed.program)
             if text not in seen:
                 seen.add(text)
                 yield seed
 
 
-def _all(target: Any) -> Iterator[SeedProgram]:
+def _all(target: Any, trying: Callable[[str], bool]) -> Iterator[SeedProgram]:
     tested = set()
     for name, program in harness_programs(target.language):
-        if traces(target, program) and moves(target, program):
+        if trying(program.api) and traces(target, program) and moves(target, program):
             tested.add(program.api)
             yield SeedProgram(program, f"harness:{name}", program.api)
     for path in sorted(primitives(target.language).values()):
-        if f"{path}.bind" not in tested:
+        if f"{path}.bind" not in tested and trying(f"{path}.bind"):
             yield from _probed(target, f"{path}.bind", primitive_attempts(path), 1)
     for path, function in functions(target.language):
+        if not trying(path):
+            continue
         yield from _probed(target, path, attempts(path, function), SEEDS_PER_FUNCTION)
         yield from _probed(target, path, alternatives(path, function), ALTERNATIVES)
         yield from _documented(target, path, function)

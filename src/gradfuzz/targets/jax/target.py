@@ -84,7 +84,7 @@ class JaxTarget:
     def seeds(self, trying: Callable[[str], bool] = lambda _: True) -> Iterable[SeedProgram]:
         from gradfuzz.targets.jax.samples import sample_seeds
 
-        return sample_seeds(self)
+        return sample_seeds(self, trying)
 
     def probe(self, api: str, overload: Overload) -> Iterable[SeedProgram]:
         return []  # its functions say what they take, and are tried out from that
