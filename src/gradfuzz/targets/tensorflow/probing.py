@@ -113,17 +113,17 @@ def _raw_attempts(path: str, function: Any) -> Iterator[Attempt]:
     types = {attr.name: list(attr.allowed_values.list.type) for attr in definition.attr}
     inferred = {a.type_attr for a in definition.input_arg} | {a.number_attr for a in definition.input_arg}
     inferred |= {a.type_list_attr for a in definition.input_arg}
-    renamed = _renamed(function, [a.name for a in definition.input_arg] + [a.name for a in definition.attr])
+    names = renamed(function, [a.name for a in definition.input_arg] + [a.name for a in definition.attr])
     labels, options = [], []
     for argument in definition.input_arg:
-        name = renamed.get(argument.name, argument.name)
+        name = names.get(argument.name, argument.name)
         labels.append(f"{name}=")
         options.append(_input_texts(name, argument, types))
     for attr in definition.attr:
         if attr.name in inferred:
             continue
         if not attr.HasField("default_value"):
-            labels.append(f"{renamed.get(attr.name, attr.name)}=")
+            labels.append(f"{names.get(attr.name, attr.name)}=")
             options.append(_attribute_texts(attr))
         elif attr.type == "type":
             labels.append(f"{attr.name}=")
@@ -132,7 +132,7 @@ def _raw_attempts(path: str, function: Any) -> Iterator[Attempt]:
         yield "", list(_combined(path, profile, labels, options))
 
 
-def _renamed(function: Any, defined: list[str]) -> dict[str, str]:
+def renamed(function: Any, defined: list[str]) -> dict[str, str]:
     """Python names of arguments that have another name in the operator's definition, by their order."""
     given = [name for name in inspect.signature(function).parameters if name != "name"]
     return dict(zip([name for name in defined if name not in given], [name for name in given if name not in defined]))
