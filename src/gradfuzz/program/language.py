@@ -37,7 +37,7 @@ class Language:
         """Why a full API name may not be used; None if it may."""
         segments = path.split(".")
         for segment in segments:
-            if segment.startswith("_"):
+            if segment.startswith("_") and not (segment[1:2] != "_" and path.startswith("torch.ops.aten.")):
                 return f"{path}: private names are not part of the language"
             if segment in self.refused_names:
                 return f"{path}: {self.refused_names[segment]}"
