@@ -98,3 +98,15 @@ def test_an_operator_without_a_registered_gradient_is_unsupported(tensorflow_tar
     trial = Trial(tensorflow_target, parse(text, tensorflow_target.language))
     assert isinstance(trial.outcome(("r",)), Outcome) and not isinstance(trial.outcome(("f",)), Outcome)
     assert trial.outcome(("f",)).kind == "unsupported"
+
+
+def test_the_cause_is_read_out_of_a_long_message():
+    from gradfuzz.targets.tensorflow.target import essence
+
+    where = 'Detected at node while/Set defined at (most recent call last):\n  File "a.py", line 1, in f'
+    graph = f"Graph execution error:\n\n{where}\n\nThe cause.\n\t [[{{{{node w}}}}]] [Op:__inference_1]"
+    assert essence(graph) == "The cause."
+    assert (
+        essence('in user code:\n\n    File "a.py", line 3, in f  *\n        g(x)\n\n    TypeError: the cause\n') == "TypeError: the cause"
+    )
+    assert essence("Exception encountered when calling LSTM.call().\n\n\x1b[1mthe cause\x1b[0m\n\nArguments received by …") == "the cause"

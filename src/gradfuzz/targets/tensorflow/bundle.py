@@ -7,6 +7,7 @@ every mutant that differs in its numbers alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Callable
 
@@ -31,6 +32,7 @@ DEAR_COMPILED = 600
 RANDOM = ("Random", "Multinomial", "ParameterizedTruncatedNormal", "TruncatedNormal", "StatefulUniform", "StatefulStandardNormal")
 
 
+_FAILING_NODE = re.compile(r"Detected at node '?(?:[\w.]+/)*([A-Za-z0-9]+)")
 UNITS = {
     tf.float64: 2.0**-52, tf.complex128: 2.0**-52, tf.float32: 2.0**-23, tf.complex64: 2.0**-23, tf.float16: 2.0**-10, tf.bfloat16: 2.0**-7,
 }  # fmt: skip
@@ -106,6 +108,7 @@ class Bundle:
         self.plan, self.scenarios, self.way, self.xla = plan, list(scenarios), way, xla
         self.eager = plan.eager or not graph
         self.errors: dict[Modes, BaseException] = {}
+        self.failures: dict[Modes, BaseException] = {}  # what the last run raised that tracing did not
         self.places: dict[Modes, str] = {}  # where each of them was raised
         self.size = 0
         self._graph: Any = None
@@ -117,6 +120,7 @@ class Bundle:
 
         Traced, all of them cost as much as one; op by op only the wanted one is there.
         """
+        self.failures = {}
         if self.eager:
             wanted_ones = [m for m in self.scenarios if m == wanted]
             return self._built(tensors(xs), tensors(fixed), [tensors(u) for u in us], tensors(v), wanted_ones)
@@ -150,7 +154,8 @@ class Bundle:
             except Exception as error:
                 if not part.scenarios:
                     raise
-                found["".join(part.scenarios[0]) or "plain"] = error
+                self.failures[part.scenarios[0]] = error
+                self.places[part.scenarios[0]] = place_of(error)
             self.errors.update(part.errors)
             self.places.update(part.places)
         return found
@@ -237,7 +242,10 @@ def _unflat(flat: Sequence[Any], counts: tuple[int, int, int, int]) -> tuple[lis
 
 
 def place_of(error: BaseException) -> str:
-    """Where in the library an error was raised: the registered gradient it passed through last, or else the innermost function."""
+    """Where in the library an error was raised: the graph's node, the registered gradient on the way, or the innermost function."""
+    node = _FAILING_NODE.search(str(error))
+    if node:
+        return f"node {node.group(1)}"
     place, trace = "", error.__traceback__
     while trace is not None:
         code, space = trace.tb_frame.f_code, trace.tb_frame.f_globals.get("__name__", "")

@@ -267,19 +267,17 @@ class TensorflowPoint(Binding):
     def fault(self) -> str:
         """Where it raised, if something did that is no refusal; else the gradient that reverse mode runs here, if there is just one."""
         for bundle in self.plan.bundles():
-            for modes, error in bundle.errors.items():
+            for modes, error in [*bundle.errors.items(), *bundle.failures.items()]:
                 if bundle.places.get(modes) and self._classify(error).kind not in ("unsupported", "invalid"):
                     return bundle.places[modes]
         return next(iter(self.plan.reached)) if len(self.plan.reached) == 1 else ""
 
 
 def _outcome(bundle: Bundle, found: dict[str, Any], modes: Modes) -> Outcome:
-    if modes in bundle.errors:
-        raise bundle.errors[modes]
-    answer = found["".join(modes) or "plain"]
-    if isinstance(answer, Exception):
-        raise answer
-    outputs, result = answer
+    error = bundle.errors.get(modes) or bundle.failures.get(modes)
+    if error is not None:
+        raise error
+    outputs, result = found["".join(modes) or "plain"]
     return Outcome([to_numpy(o) for o in outputs], [to_numpy(r) for r in result], "r" in modes)
 
 

@@ -24,7 +24,9 @@ from gradfuzz.targets.tensorflow.scenarios import NoGradient
 from gradfuzz.targets.tensorflow.variants import VARIANTS
 
 _REFUSALS = Path(__file__).with_name("refusals.json")
-_NODE = re.compile(r"\{\{.*?\}\}\s*")
+_NODE = re.compile(r"\{\{.*?\}\}\s*|\s*\[\[.*?\]\]|\s*\[Op:.*?\]( name: \S*)?")
+_BOLD = re.compile(r"\x1b\[1m(.*?)\x1b\[0m", re.DOTALL)
+_NOT_A_CAUSE = ("Graph execution error", "Detected at node", "Node:", "in user code")
 
 
 class TensorflowTarget:
@@ -49,6 +51,8 @@ class TensorflowTarget:
         warnings.filterwarnings("ignore")
         tf.get_logger().setLevel("FATAL")
         tf.autograph.set_verbosity(0)
+        if hasattr(tf.debugging, "disable_traceback_filtering"):
+            tf.debugging.disable_traceback_filtering()  # where in the library an error was raised tells findings apart
         with contextlib.suppress(RuntimeError):  # the runtime runs already: somebody else's process
             tf.config.threading.set_intra_op_parallelism_threads(1)
             tf.config.threading.set_inter_op_parallelism_threads(1)
@@ -58,7 +62,7 @@ class TensorflowTarget:
         return TensorflowPoint(program, self.compiler, self.plans, self.notes, self.classify, arrays)
 
     def classify(self, error: BaseException) -> Refusal:
-        message = _NODE.sub("", str(getattr(error, "message", None) or error)).strip()
+        message = essence(str(getattr(error, "message", None) or error))
         if isinstance(error, (NoGradient, NotImplementedError)):
             return Refusal("unsupported", message or type(error).__name__)
         if isinstance(error, ProgramError):
@@ -88,3 +92,16 @@ class TensorflowTarget:
     def restore_defaults(self) -> None:
         tf.keras.backend.set_floatx("float32")
         tf.keras.mixed_precision.set_global_policy("float32")
+
+
+def essence(message: str) -> str:
+    """What a message says, without the frames, nodes and arguments that TensorFlow and Keras put around it."""
+    bold = _BOLD.search(message)
+    if bold:
+        message = bold.group(1)
+    lines = [line for line in message.splitlines() if line.strip()]
+    if lines and lines[0].startswith("in user code"):
+        lines = [lines[-1].strip()]
+    elif lines and lines[0].startswith("Graph execution error"):
+        lines = [line for line in lines if not line[0].isspace() and not line.startswith(_NOT_A_CAUSE)] or lines
+    return _NODE.sub("", "\n".join(lines)).strip()
