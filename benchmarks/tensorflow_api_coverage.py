@@ -3,7 +3,8 @@
     python benchmarks/tensorflow_api_coverage.py LIST [SEEDS.jsonl]
 
 LIST has one API name or signature a line. A name counts if it exists here, can be called in a Program, and is differentiable;
-what is not is in tensorflow_not_arithmetic.json, with the reason. TensorFlow gives most functions several names; one name with seeds covers all of them.
+what is not is in tensorflow_not_arithmetic.json, with the reason. TensorFlow gives most functions several names; one name with
+seeds covers all of them.
 """
 
 from __future__ import annotations
