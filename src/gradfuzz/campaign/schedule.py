@@ -16,9 +16,11 @@ from typing import Any
 FIRST_BATCH = 4
 LATER_BATCH = 16
 # Where other numbers cost next to nothing beside another shape, a batch is longer: it has the compilation to earn back.
-CHEAP_VALUES = 3
+CHEAP_VALUES = 16
 # Batches in a later round. Half of them go to every API in turn, so that none starves, half to where something new was seen.
 ROUND = 256
+# One batch in so many has a mutant of the highest order; in the first round one seed of each API is.
+DEEP_EVERY = 3
 # What a seed's batch brought counts half as much after its next one.
 MEMORY = 0.5
 # An edit is kept at least so often however often it was refused: a release may learn, and seeds of one API differ.
@@ -35,6 +37,8 @@ class Batch:
     start: int
     count: int
     weights: Mapping[str, float] = field(default_factory=dict)
+    deep: bool = False  # one of its mutants goes to the campaign's highest order
+    shown: tuple[int, ...] = ()  # orders at which the seed's mutants have shown findings: one more each is enough
 
     @property
     def mutants(self) -> int:
@@ -52,10 +56,12 @@ class Schedule:
             self._by_api[api].append(index)
         self._turn = 0
         self._rounds: list[list[Batch]] = [self._first_round()]
-        self._learnt = 0  # batches taken in, in the order of their numbers
+        self._lessons: list[tuple[Batch, dict[str, Any]]] = []  # in the order of the batches' numbers
+        self._applied = 0  # of those: plans may not know more than the round before the last
         self.features: set[str] = set()
         self._energy = [1.0] * len(apis)
         self._told: set[tuple[str, str]] = set()
+        self._shown: dict[int, set[int]] = defaultdict(set)
         self._again: Counter[str] = Counter()
         self._edits: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
 
@@ -65,8 +71,12 @@ class Schedule:
         """The batch with this number; None while the round it belongs to cannot be planned yet."""
         round_number, position = self._place(number)
         while round_number >= len(self._rounds):
-            if self._learnt < self._end(len(self._rounds) - 2):
+            known = self._end(len(self._rounds) - 2)
+            if len(self._lessons) < known:
                 return None
+            while self._applied < known:
+                self._apply(*self._lessons[self._applied])
+                self._applied += 1
             self._rounds.append(self._later_round(len(self._rounds)))
         return self._rounds[round_number][position]
 
@@ -84,8 +94,16 @@ class Schedule:
     def _first_round(self) -> list[Batch]:
         order = list(range(len(self.apis)))
         random.Random(f"{self.seed}:round:0").shuffle(order)
+        # One seed of every API before the second of any: a campaign may end before its first round does.
+        met: Counter[str] = Counter()
+        turn = {}
+        for index in order:
+            met[self.apis[index]] += 1
+            turn[index] = met[self.apis[index]]
+        order.sort(key=turn.__getitem__)
         count = FIRST_BATCH * self._factor
-        return [Batch(n, index, f"{self.seed}:{n}", 0, count) for n, index in enumerate(order)]
+        deep = {seeds[0] for seeds in self._by_api.values()}
+        return [Batch(n, index, f"{self.seed}:{n}", 0, count, deep=index in deep) for n, index in enumerate(order)]
 
     def _later_round(self, round_number: int) -> list[Batch]:
         chance = random.Random(f"{self.seed}:round:{round_number}")
@@ -119,22 +137,26 @@ class Schedule:
     def learn(self, batch: Batch, lesson: Mapping[str, Any]) -> dict[str, Any]:
         """Take in a finished batch. Batches come in the order of their numbers. Returns the part of the lesson that is new.
 
-        `lesson`: features that came up, edits as {name: [tried, valid]}, findings as keys.
+        `lesson`: features that came up, edits as {name: [tried, valid]}, findings as keys, the orders they were of.
         """
-        assert batch.number == self._learnt, (batch.number, self._learnt)
-        self._learnt += 1
-        api = self.apis[batch.seed_index]
+        assert batch.number == len(self._lessons), (batch.number, len(self._lessons))
         new = sorted(set(lesson["features"]) - self.features)
         self.features.update(new)
+        kept = {"features": new, "edits": lesson["edits"], "findings": sorted(lesson["findings"]), "orders": sorted(lesson["orders"])}
+        self._lessons.append((batch, kept))
+        return kept
+
+    def _apply(self, batch: Batch, lesson: Mapping[str, Any]) -> None:
+        api = self.apis[batch.seed_index]
         told = {(api, key) for key in lesson["findings"]}
         fresh = told - self._told
         self._told |= told
+        self._shown[batch.seed_index].update(lesson["orders"])
         if told and not fresh:
             self._again[api] += 1
         energy = self._energy[batch.seed_index]
-        self._energy[batch.seed_index] = MEMORY * energy + 0.2 + len(new) + 3 * len(fresh)
+        self._energy[batch.seed_index] = MEMORY * energy + 0.2 + len(lesson["features"]) + 3 * len(fresh)
         for name, (tried, valid) in lesson["edits"].items():
             known = self._edits[api][name]
             known[0] += tried
             known[1] += valid
-        return {"features": new, "edits": lesson["edits"], "findings": sorted(lesson["findings"])}
