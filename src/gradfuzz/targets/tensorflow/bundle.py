@@ -180,7 +180,7 @@ class Bundle:
         function = tf.function(whole, autograph=False, **({"jit_compile": True} if self.xla else {}))
         graph = function.get_concrete_function(*signature)
         operations = graph.graph.get_operations()
-        if any(o.type.startswith(RANDOM) for o in operations):
+        if any(_random(o) for o in operations):
             raise ProgramError("it draws random numbers that no seed fixes")
         self.size = len(operations)
         computed = [t.dtype for o in operations if o.type not in ("Const", "Placeholder") for t in o.outputs]
@@ -224,6 +224,11 @@ class Bundle:
             reached = self.plan.rules.take()
             (self.plan.reached if modes == ("r",) and self.way is derivative else self.plan.nested).update(reached)
         return found
+
+
+def _random(operation: Any) -> bool:
+    """Whether an operator draws other numbers each time: some say so by an attribute."""
+    return bool(operation.type.startswith(RANDOM)) or (operation.type.startswith("Fractional") and not operation.get_attr("deterministic"))
 
 
 def key_is_direct(value: Any) -> bool:
