@@ -10,7 +10,7 @@ import jinja2
 
 from gradfuzz.findings.numpy_code import array_code
 from gradfuzz.program import Program, from_json
-from gradfuzz.program.model import Call, Let, Name, Tensor
+from gradfuzz.program.model import Call, Let, Name, Ref, Tensor, walk
 from gradfuzz.program.text import statement_text
 from gradfuzz.targets.protocol import nestings, scenario_name
 
@@ -39,11 +39,11 @@ class Input:
 def reproducer(target: str, document: dict[str, Any]) -> str:
     """The script's text for a finding's document."""
     program = from_json(document["program"])
-    # What is computed last is the output, whatever it looks like.
-    constructors = [s for s in program.statements[:-1] if _is_constructor(s)]
-    modules = [s.names[0] for s in constructors]
     differentiable = [name for name, r in program.inputs.items() if r.differentiable]
     fixed = [name for name, r in program.inputs.items() if not r.differentiable]
+    # What is computed last is the output, whatever it looks like.
+    constructors = [s for s in program.statements[:-1] if _is_constructor(s, fixed)]
+    modules = [s.names[0] for s in constructors]
     calls = [s for s in program.statements if not isinstance(s.value, Tensor) and not any(s is c for c in constructors)]
     last = calls[-1]
     return _environment.get_template(f"{target}.py.j2").render(
@@ -96,9 +96,14 @@ def _structures(program: Program) -> list[tuple[str, str]]:
     return [(name, PROJECTIONS[str(r.structure)]) for name, r in square if r.shape]
 
 
-def _is_constructor(statement: Let) -> bool:
-    """`m = torch.nn.Linear(…)`, perhaps with `.eval()` behind it, is made once, outside the function."""
+def _is_constructor(statement: Let, fixed: list[str]) -> bool:
+    """`m = torch.nn.Linear(…)`, perhaps with `.eval()` behind it, is made once, outside the function.
+
+    What is made from inputs that are differentiated, or from results, is not: operators too may be written with a capital.
+    """
     value = statement.value
+    if len(statement.names) != 1 or any(isinstance(node, Ref) and node.name not in fixed for node in walk(value)):
+        return False
     while isinstance(value, Call) and value.func[0] == "." and value.args and isinstance(value.args[0], Call):
         value = value.args[0]
     return isinstance(value, Call) and value.func.rsplit(".", 1)[-1][:1].isupper() and "." in value.func

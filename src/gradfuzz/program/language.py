@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from gradfuzz.errors import TargetError
@@ -21,6 +22,8 @@ class Language:
     refused_names: dict[str, str]
     refused_methods: dict[str, str]
     attributes: tuple[str, ...]
+    refused_patterns: dict[str, str] = field(default_factory=dict)  # reason by glob over full names
+    modules: dict[str, str] = field(default_factory=dict)  # roots whose module has another name: tf is tensorflow
 
     def roots(self) -> set[str]:
         return {space.split(".")[0] for space in self.namespaces} | set(self.aliases)
@@ -38,6 +41,9 @@ class Language:
                 return f"{path}: private names are not part of the language"
             if segment in self.refused_names:
                 return f"{path}: {self.refused_names[segment]}"
+        for pattern, reason in self.refused_patterns.items():
+            if fnmatchcase(path, pattern):
+                return f"{path}: {reason}"
         space = ".".join(segments[:-1])
         if path in self.namespaces:
             return None  # one name by itself, out of a namespace that is not lent as a whole
@@ -59,14 +65,7 @@ class Language:
 
     def with_modules(self, modules: tuple[str, ...]) -> Language:
         """The same language with the user's own modules, which the user vouches for."""
-        return Language(
-            self.target,
-            self.aliases,
-            self.namespaces + modules,
-            self.refused_names,
-            self.refused_methods,
-            self.attributes,
-        )
+        return replace(self, namespaces=self.namespaces + modules)
 
 
 def language_for(target: str, modules: tuple[str, ...] = ()) -> Language:
@@ -83,6 +82,8 @@ def language_for(target: str, modules: tuple[str, ...] = ()) -> Language:
         _reasons(common["refused_names"], own["refused_names"]),
         _reasons(common["refused_methods"], own["refused_methods"]),
         tuple(own["attributes"]),
+        _reasons(own.get("refused_patterns", {})),
+        own.get("modules", {}),
     ).with_modules(modules)
 
 

@@ -15,7 +15,7 @@ from gradfuzz.campaign.pool import Pool
 from gradfuzz.errors import WorkerError
 from gradfuzz.program import from_json, language_for, parse, to_json
 
-READ_LIMIT = 600.0
+READ_LIMIT = 1200.0
 MOST_DEADLY = 50
 
 
@@ -84,7 +84,8 @@ def _fingerprint(target: str) -> str:
     """Changes with the code that reads samples, so that a stale cache is not used."""
     here = Path(__file__).parent.parent
     digest = hashlib.sha256(__version__.encode())
-    for file in sorted([*(here / "targets" / target).glob("*.py"), *(here / "program").glob("*")]):
+    folders = [here / "targets", here / "targets" / target, here / "program"]
+    for file in sorted(file for folder in folders for file in folder.glob("*")):
         if file.is_file():
             digest.update(file.read_bytes())
     return digest.hexdigest()[:12]

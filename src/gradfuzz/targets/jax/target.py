@@ -31,10 +31,10 @@ from gradfuzz.program.model import Program  # noqa: E402
 from gradfuzz.targets.evaluate import Compiler  # noqa: E402
 from gradfuzz.targets.jax.point import JaxPoint, Plans  # noqa: E402
 from gradfuzz.targets.jax.rules import Rules, existing_rules  # noqa: E402
-from gradfuzz.targets.jax.signatures import overloads  # noqa: E402
 from gradfuzz.targets.jax.surface import import_all  # noqa: E402
 from gradfuzz.targets.jax.variants import VARIANTS  # noqa: E402
 from gradfuzz.targets.protocol import Overload, Refusal, SeedProgram  # noqa: E402
+from gradfuzz.targets.signatures import overloads  # noqa: E402
 
 _REFUSALS = Path(__file__).with_name("refusals.json")
 
