@@ -25,6 +25,7 @@ class Config:
     scenarios: tuple[str, ...] = ()
     workers: int = 1
     shrink_seconds: float = 8.0
+    source: str = "samples"  # where Programs come from; what a chain or graph command made is not resumed by `run`
 
     def options(self) -> Options:
         return Options(self.order, frozenset(self.scenarios) or None, self.seed)

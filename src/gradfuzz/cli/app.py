@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from gradfuzz import __version__
-from gradfuzz.cli import check, eps, findings, fuzz_function, report, run, targets
+from gradfuzz.cli import chain, check, eps, findings, fuzz_function, report, run, targets
 from gradfuzz.cli.console import guarded
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app.command()(guarded(findings.show))
 app.command()(guarded(findings.repro))
 app.command("issue")(guarded(findings.issue))
 app.command()(guarded(check.check))
+app.command()(guarded(chain.chain))
 app.command()(guarded(targets.targets))
 app.command("report")(guarded(report.report))
 app.command("eps")(guarded(eps.eps))

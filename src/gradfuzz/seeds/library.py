@@ -37,7 +37,7 @@ def library_seeds(pool: Pool, say: Callable[[str], None]) -> list[Seed]:
     launch = pool.launch
     folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"seeds-{launch.target}-{pool.version}-{_fingerprint(launch.target)}.jsonl"
+    path = folder / f"seeds-{launch.target}-{pool.version}-{fingerprint(launch.target)}.jsonl"
     if not path.exists():
         say(f"reading the samples of {launch.target} {pool.version} (once per version)")
         event = pool.run("seeds", path=str(path), limit=READ_LIMIT, fresh=True)
@@ -65,11 +65,12 @@ def file_seeds(path: Path, target: str, modules: tuple[str, ...]) -> list[Seed]:
     return [Seed(p.api, f"file:{path.name}", to_json(p)) for p in programs]
 
 
-def _fingerprint(target: str) -> str:
+def fingerprint(target: str, *rooms: str) -> str:
     """Changes with the code that reads samples, so that a stale cache is not used."""
     here = Path(__file__).parent.parent
     digest = hashlib.sha256(__version__.encode())
-    for file in sorted([*(here / "targets" / target).glob("*.py"), *(here / "program").glob("*")]):
+    more = [file for room in rooms for file in (here / room).glob("*.py")]
+    for file in sorted([*(here / "targets" / target).glob("*.py"), *(here / "program").glob("*"), *more]):
         if file.is_file():
             digest.update(file.read_bytes())
     return digest.hexdigest()[:12]
