@@ -2,7 +2,7 @@
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS ?= torch,jax,testing
+EXTRAS ?= torch,jax,tensorflow,testing
 SHELL := /bin/bash
 
 .PHONY: run test lint types lines unit old-python bench wheel clean
@@ -50,6 +50,7 @@ bench: $(VENV)/.test  ## the tables of docs/benchmarks.md
 	$(BIN)/python benchmarks/minigrad_alarms.py 10000
 	-$(BIN)/python benchmarks/check_gradients_cost.py
 	$(BIN)/python benchmarks/jax_check_grads_ratio.py 6 50
+	$(BIN)/python benchmarks/tensorflow_compute_gradient_ratio.py 8 50
 
 wheel: $(VENV)/.test
 	$(BIN)/python -m build --wheel

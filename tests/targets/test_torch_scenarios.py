@@ -64,7 +64,7 @@ def test_a_run_leaves_the_inputs_as_they_were(torch_target):
 
 def test_rules_are_the_autograd_nodes(torch_target):
     seen = examine(torch_target, parse(PROGRAMS["a chain"], torch_target.language), Options(order=1), keep_rules=True)
-    assert {"SinBackward0", "ExpBackward0", "MmBackward0"} <= set(seen.rules)
+    assert {"reverse:SinBackward0", "forward:ExpBackward0", "reverse:MmBackward0"} <= set(seen.rules)
 
 
 def test_a_name_that_does_not_exist_is_said_so(torch_target):

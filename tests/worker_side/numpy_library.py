@@ -41,7 +41,10 @@ class NumpyPoint:
         raise NotImplementedError("one order only")
 
     def rules(self):
-        return ["numpy"]
+        return ["reverse:numpy"]
+
+    def fault(self):
+        return "numpy"
 
 
 class NumpyTarget:

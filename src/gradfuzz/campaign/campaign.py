@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from gradfuzz.campaign.config import Config
@@ -38,6 +38,7 @@ class State:
     mutants: int = 0
     counts: dict[str, int] = field(default_factory=dict)
     rules: set[str] = field(default_factory=set)
+    existing: set[str] = field(default_factory=set)  # rules that this computer can reach
     findings: list[dict[str, Any]] = field(default_factory=list)
     waiting: int = 0
     restarts: int = 0
@@ -55,6 +56,8 @@ class Running:
     batch: Batch
     counts: list[int] = field(default_factory=lambda: [0] * len(RANK))
     summary: dict[str, Any] = field(default_factory=lambda: {"reasons": {}, "refusals": {}, "cpu": 0.0})
+    features: set[str] = field(default_factory=set)
+    edits: dict[str, list[int]] = field(default_factory=dict)
     rules: set[str] = field(default_factory=set)
     reports: list[dict[str, Any]] = field(default_factory=list)
     finished: bool = False
@@ -66,7 +69,9 @@ class Campaign:
     def __init__(self, config: Config, store: Store, number: int, pool: Pool, seeds: list[Seed], watcher: Watcher) -> None:
         self.config, self.store, self.number, self.pool, self.seeds = config, store, number, pool, seeds
         self.watcher = watcher
-        self.schedule = Schedule(len(seeds), config.seed, pool.zygote.value_edits_cheap)
+        self.schedule = Schedule([s.api for s in seeds], config.seed, pool.zygote.value_edits_cheap)
+        self.options = config.options(deep=not pool.zygote.value_edits_cheap).to_json()
+        self.planned = 0  # mutants in the batches handed out so far
         self.done_before = store.finished_batches(number)
         self.running: dict[int, Running] = {}
         self.jobs: dict[int, Running] = {}
@@ -84,6 +89,7 @@ class Campaign:
         for outcome, count in totals["counts"].items():
             self._count(outcome, count)
         self.state.rules.update(self.store.rules(self.number))
+        self.state.existing = {rule for rule, reason in self.store.existing_rules(self.number).items() if not reason}
         self.state.findings.extend(self.store.findings(self.number))
         self.triage.take_up(self.store.suspicions(self.number))
 
@@ -112,22 +118,18 @@ class Campaign:
         """Whether another batch is within the budget."""
         if self.state.deadline is not None and time.monotonic() >= self.state.deadline:
             return False
-        return self.config.mutants is None or self._planned(self.next_number) < self.config.mutants
-
-    def _planned(self, number: int) -> int:
-        """Mutants in all batches before this one."""
-        first = min(number, len(self.seeds))
-        batch, later = self.schedule.batch(0), self.schedule.batch(len(self.seeds))
-        return first * (batch.count - batch.start) + (number - first) * (later.count - later.start)
+        return self.config.mutants is None or self.planned < self.config.mutants
 
     def _feed(self) -> None:
         while self.pool.hungry and self._more() and len(self.running) < AHEAD:
             batch = self.schedule.batch(self.next_number)
-            count = batch.count
+            if batch is None:
+                return  # the round before the last one is not done yet
             if self.config.mutants is not None:
-                count = min(count, batch.start + self.config.mutants - self._planned(self.next_number))
+                batch = replace(batch, count=min(batch.count, batch.start + self.config.mutants - self.planned))
+            self.planned += batch.mutants
             self.next_number += 1
-            running = self.running[batch.number] = Running(Batch(batch.number, batch.seed_index, batch.rng, batch.start, count))
+            running = self.running[batch.number] = Running(batch)
             if batch.number in self.done_before:
                 running.finished = True
                 self._take()
@@ -138,7 +140,7 @@ class Campaign:
         batch = running.batch
         job = self.pool.submit(
             "batch", program=self.seeds[batch.seed_index].program, rng=batch.rng, start=start, count=batch.count,
-            options=self.config.options().to_json(),
+            weights=dict(batch.weights), options=self.options,
         )  # fmt: skip
         self.jobs[job] = running
 
@@ -182,22 +184,31 @@ class Campaign:
                 total[key] = total.get(key, 0) + count
         running.summary["cpu"] += answer["cpu"]
         running.rules.update(answer["rules"])
+        running.features.update(answer["features"])
+        for name, (tried, valid) in answer["edits"].items():
+            total = running.edits.setdefault(name, [0, 0])
+            total[0] += tried
+            total[1] += valid
         running.finished = True
 
     def _take(self) -> None:
         """Take in finished batches in the order of their numbers, so that the same campaign finds the same things."""
         while (running := self.running.get(self.next_to_take)) is not None and running.finished:
             del self.running[self.next_to_take]
-            if self.next_to_take not in self.done_before:
+            lesson = self.done_before.get(self.next_to_take)
+            if lesson is None:
                 self._record(running)
+            else:
+                self.schedule.learn(running.batch, lesson)
             self.next_to_take += 1
 
     def _record(self, running: Running) -> None:
         seed = self.seeds[running.batch.seed_index]
-        for report in running.reports:
-            self.triage.report(seed, report)
+        keys = {key for report in running.reports for key in self.triage.report(seed, report)}
         counts = {outcome: count for outcome, count in zip(RANK, running.counts) if count}
-        self.store.add_batch(self.number, running.batch.number, seed.api, {**running.summary, "counts": counts}, running.rules)
+        lesson = self.schedule.learn(running.batch, {"features": running.features, "edits": running.edits, "findings": keys})
+        summary = {**running.summary, "counts": counts, "lesson": lesson}
+        self.store.add_batch(self.number, running.batch.number, seed.api, summary, running.rules)
         for outcome, count in counts.items():
             self._count(outcome, count)
         self.state.rules.update(running.rules)

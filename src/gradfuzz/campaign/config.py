@@ -21,14 +21,15 @@ class Config:
     mutants: int | None = None
     apis: tuple[str, ...] = ()
     seed_files: tuple[str, ...] = ()
-    order: int = 2
+    order: int | None = None  # None: as deep as the target's costs allow
     scenarios: tuple[str, ...] = ()
     workers: int = 1
     shrink_seconds: float = 8.0
     source: str = "samples"  # where Programs come from; what a chain or graph command made is not resumed by `run`
 
-    def options(self) -> Options:
-        return Options(self.order, frozenset(self.scenarios) or None, self.seed)
+    def options(self, deep: bool) -> Options:
+        """What mutants are examined for. `deep`: high orders cost no more than their arithmetic."""
+        return Options(self.order or (3 if deep else 2), frozenset(self.scenarios) or None, self.seed)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

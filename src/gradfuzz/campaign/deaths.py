@@ -70,7 +70,9 @@ class _PostMortem:
 
     def document(self) -> dict[str, Any]:
         death, launch = self.death, self.config.launch
-        made = self.pool.run("mutant", program=death.job["program"], rng=death.job["rng"], index=death.index).data
+        made = self.pool.run(
+            "mutant", program=death.job["program"], rng=death.job["rng"], index=death.index, weights=death.job.get("weights")
+        ).data
         scenario = self._scenario_at_fault(made["program"])
         kind = death.cause if death.cause in ("timeout", "memory") else "crash"
         verdict = {

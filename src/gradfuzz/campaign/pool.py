@@ -38,6 +38,7 @@ class Pool:
         self.zygote = Zygote(launch)
         self.version = self.zygote.version
         self.waiting: deque[dict[str, Any]] = deque()
+        self.urgent: deque[dict[str, Any]] = deque()  # goes first, but leaves half of the workers to the others
         self.events: deque[Event] = deque()
         self.workers: list[WorkerProcess] = []
         self.restarts = 0
@@ -50,16 +51,19 @@ class Pool:
 
     # Jobs ------------------------------------------------------------------------------------------------------------
 
-    def submit(self, do: str, urgent: bool = False, **fields: Any) -> int:
-        """Queue a job; returns its number."""
+    def submit(self, do: str, urgent: bool = False, ahead: bool = False, **fields: Any) -> int:
+        """Queue a job; returns its number. `ahead`: before the other urgent ones."""
         self._next_job += 1
-        job = {"id": self._next_job, "do": do, **fields}
-        (self.waiting.appendleft if urgent else self.waiting.append)(job)
+        job = {"id": self._next_job, "do": do, "urgent": urgent, **fields}
+        if ahead:
+            self.urgent.appendleft(job)
+        else:
+            (self.urgent if urgent else self.waiting).append(job)
         return self._next_job
 
     @property
     def idle(self) -> bool:
-        return not self.waiting and not self.events and all(w.job is None for w in self.workers)
+        return not self.waiting and not self.urgent and not self.events and all(w.job is None for w in self.workers)
 
     @property
     def hungry(self) -> bool:
@@ -115,12 +119,19 @@ class Pool:
         return self._hire()
 
     def _assign(self) -> None:
+        busy = sum(1 for w in self.workers if w.job is not None and w.job["urgent"])
         for worker in list(self.workers):
-            if not self.waiting:
+            if not self.waiting and not self.urgent:
                 return
             if worker.job is not None:
                 continue
-            job = self.waiting.popleft()
+            if self.urgent and (busy < max(1, self.size // 2) or not self.waiting):
+                job = self.urgent.popleft()
+                busy += 1
+            elif self.waiting:
+                job = self.waiting.popleft()
+            else:
+                return
             if job.get("fresh") and worker.used:
                 worker.kill()
                 self.zygote.death(worker.pid)

@@ -1,45 +1,140 @@
-"""Which seed gets which batch: a pure function of the campaign's seed and the batch's number."""
+"""Which seed gets which batch: rounds, each planned from what the rounds before the last one taught.
+
+The plan of a round depends on the campaign's seed and on finished rounds alone, never on which worker was faster. So the same
+campaign makes the same mutants, and the workers still have a whole round to work on while the next one is planned.
+"""
 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 # The first round looks at every seed itself and a few mutants, so that short campaigns see every API; later rounds go deeper.
 FIRST_BATCH = 4
 LATER_BATCH = 16
 # Where other numbers cost next to nothing beside another shape, a batch is longer: it has the compilation to earn back.
 CHEAP_VALUES = 3
+# Batches in a later round. Half of them go to every API in turn, so that none starves, half to where something new was seen.
+ROUND = 256
+# What a seed's batch brought counts half as much after its next one.
+MEMORY = 0.5
+# An edit is kept at least so often however often it was refused: a release may learn, and seeds of one API differ.
+LEAST_CHANCE = 0.05
 
 
 @dataclass(frozen=True)
 class Batch:
-    """`count` mutants of one seed, drawn from `rng`."""
+    """`count` mutants of one seed, drawn from `rng`; edits are kept by chance according to `weights`."""
 
     number: int
     seed_index: int
     rng: str
     start: int
     count: int
+    weights: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def mutants(self) -> int:
+        return self.count - self.start
 
 
 class Schedule:
-    """Rounds over all seeds, each in its own order. A batch's content depends on its number alone."""
+    """Plans rounds of batches and learns from what they brought."""
 
-    def __init__(self, seeds: int, seed: int, value_edits_cheap: bool = False) -> None:
-        self.seeds, self.seed = seeds, seed
+    def __init__(self, apis: Sequence[str], seed: int, value_edits_cheap: bool = False) -> None:
+        self.apis, self.seed = apis, seed
         self._factor = CHEAP_VALUES if value_edits_cheap else 1
-        self._order: tuple[int, list[int]] = (-1, [])
+        self._by_api: dict[str, list[int]] = defaultdict(list)
+        for index, api in enumerate(apis):
+            self._by_api[api].append(index)
+        self._turn = 0
+        self._rounds: list[list[Batch]] = [self._first_round()]
+        self._learnt = 0  # batches taken in, in the order of their numbers
+        self.features: set[str] = set()
+        self._energy = [1.0] * len(apis)
+        self._told: set[tuple[str, str]] = set()
+        self._again: Counter[str] = Counter()
+        self._edits: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
 
-    def batch(self, number: int) -> Batch:
-        round_number, position = divmod(number, self.seeds)
-        count = (FIRST_BATCH if round_number == 0 else LATER_BATCH) * self._factor
-        start = 0 if round_number == 0 else 1  # the seed itself is examined once
-        return Batch(number, self._round(round_number)[position], f"{self.seed}:{number}", start, count + start)
+    # Planning ------------------------------------------------------------------------------------------------------------
 
-    def _round(self, round_number: int) -> list[int]:
-        if self._order[0] != round_number:
-            order = list(range(self.seeds))
-            random.Random(f"{self.seed}:round:{round_number}").shuffle(order)
-            self._order = (round_number, order)
-        return self._order[1]
+    def batch(self, number: int) -> Batch | None:
+        """The batch with this number; None while the round it belongs to cannot be planned yet."""
+        round_number, position = self._place(number)
+        while round_number >= len(self._rounds):
+            if self._learnt < self._end(len(self._rounds) - 2):
+                return None
+            self._rounds.append(self._later_round(len(self._rounds)))
+        return self._rounds[round_number][position]
+
+    def _place(self, number: int) -> tuple[int, int]:
+        first = len(self.apis)
+        if number < first:
+            return 0, number
+        later, position = divmod(number - first, ROUND)
+        return 1 + later, position
+
+    def _end(self, round_number: int) -> int:
+        """How many batches there are up to the end of a round."""
+        return 0 if round_number < 0 else len(self.apis) + round_number * ROUND
+
+    def _first_round(self) -> list[Batch]:
+        order = list(range(len(self.apis)))
+        random.Random(f"{self.seed}:round:0").shuffle(order)
+        count = FIRST_BATCH * self._factor
+        return [Batch(n, index, f"{self.seed}:{n}", 0, count) for n, index in enumerate(order)]
+
+    def _later_round(self, round_number: int) -> list[Batch]:
+        chance = random.Random(f"{self.seed}:round:{round_number}")
+        energies = [energy / (1 + self._again[api]) for energy, api in zip(self._energy, self.apis)]
+        chosen = [self._next_in_turn(chance, energies) for _ in range(ROUND // 2)]
+        chosen += chance.choices(range(len(self.apis)), energies, k=ROUND - len(chosen))
+        chance.shuffle(chosen)
+        start = self._end(round_number - 1)
+        count = LATER_BATCH * self._factor
+        # The seed itself was examined in the first round: mutants are counted from one.
+        return [Batch(n, index, f"{self.seed}:{n}", 1, 1 + count, self._weights(self.apis[index])) for n, index in enumerate(chosen, start)]
+
+    def _next_in_turn(self, chance: random.Random, energies: list[float]) -> int:
+        """The next API's turn; among its seeds by energy."""
+        names = list(self._by_api)
+        seeds = self._by_api[names[self._turn % len(names)]]
+        self._turn += 1
+        return chance.choices(seeds, [energies[s] for s in seeds])[0]
+
+    def _weights(self, api: str) -> dict[str, float]:
+        """How often to keep an edit of this API: by the square of the share that ran, with two successes lent to each."""
+        found = {}
+        for name, (tried, valid) in self._edits[api].items():
+            chance = max(LEAST_CHANCE, ((valid + 2) / (tried + 2)) ** 2)
+            if chance < 1:
+                found[name] = round(chance, 3)
+        return found
+
+    # Learning ------------------------------------------------------------------------------------------------------------
+
+    def learn(self, batch: Batch, lesson: Mapping[str, Any]) -> dict[str, Any]:
+        """Take in a finished batch. Batches come in the order of their numbers. Returns the part of the lesson that is new.
+
+        `lesson`: features that came up, edits as {name: [tried, valid]}, findings as keys.
+        """
+        assert batch.number == self._learnt, (batch.number, self._learnt)
+        self._learnt += 1
+        api = self.apis[batch.seed_index]
+        new = sorted(set(lesson["features"]) - self.features)
+        self.features.update(new)
+        told = {(api, key) for key in lesson["findings"]}
+        fresh = told - self._told
+        self._told |= told
+        if told and not fresh:
+            self._again[api] += 1
+        energy = self._energy[batch.seed_index]
+        self._energy[batch.seed_index] = MEMORY * energy + 0.2 + len(new) + 3 * len(fresh)
+        for name, (tried, valid) in lesson["edits"].items():
+            known = self._edits[api][name]
+            known[0] += tried
+            known[1] += valid
+        return {"features": new, "edits": lesson["edits"], "findings": sorted(lesson["findings"])}

@@ -30,6 +30,7 @@ def run_campaign(config: Config, store_path: Path, resume: bool, watcher: Watche
         else:
             store = Store(store_path, create=True)
             number = store.begin(config.launch.target, pool.version, config.to_json())
+            store.set_existing_rules(number, pool.run("rules").data.get("rules", {}))
         store.set_status(number, "running")
         try:
             say(f"{config.launch.target} {pool.version}: {len(seeds)} seeds, {len({s.api for s in seeds})} APIs, {config.workers} workers")

@@ -39,17 +39,20 @@ class Triage:
         for key, suspicion in suspicions:
             self._begin(key, suspicion)
 
-    def report(self, seed: Seed, report: dict[str, Any]) -> None:
-        """A worker's report on one mutant."""
+    def report(self, seed: Seed, report: dict[str, Any]) -> list[str]:
+        """A worker's report on one mutant; returns the keys of what it says."""
         if "cause" in report:
             self._death(Death(seed, report["job"], report["index"], report["cause"]))
-            return
+            return [report["cause"]]
+        keys = []
         for verdict in report["verdicts"]:
             key = finding_key(seed.api, report["rule"], verdict)
             suspicion = {
                 "api": seed.api, "seed": seed.program, "edits": report["edits"], "options": report["options"], "verdict": verdict,
             }  # fmt: skip
             self._meet(key, suspicion)
+            keys.append(key)
+        return keys
 
     def _meet(self, key: str, suspicion: dict[str, Any]) -> None:
         key = self.aliases.get(key, key)
@@ -86,7 +89,7 @@ class Triage:
         if final != key and (final in self.known or final in self.pending):
             self._merge(key, final)
         elif document["confirmed"]:
-            job = self.pool.submit("script", urgent=True, fresh=True, limit=SCRIPT_LIMIT, source=document["reproducer"])
+            job = self.pool.submit("script", urgent=True, ahead=True, fresh=True, limit=SCRIPT_LIMIT, source=document["reproducer"])
             self.jobs[job] = ("script", key, document)
         else:
             self._save(key, document)

@@ -12,6 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from gradfuzz.campaign.campaign import State
+from gradfuzz.campaign.coverage import shares
 from gradfuzz.cli.console import out, shown_time
 
 PLAIN_EVERY = 10.0
@@ -73,7 +74,7 @@ def status_line(state: State) -> str:
     found = ", ".join(f"{n} {kind}" for kind, n in kinds.most_common()) or "none yet"
     left = f", {shown_time(max(0.0, state.deadline - time.monotonic()))} left" if state.deadline else ""
     return (
-        f"{state.mutants} mutants ({rate(state):.0f}/s), {100 * state.validity:.1f} % valid, {len(state.rules)} rules reached, "
+        f"{state.mutants} mutants ({rate(state):.0f}/s), {100 * state.validity:.1f} % valid, rules: {shares(state.existing, state.rules)}, "
         f"findings: {found}, {state.waiting} being confirmed{left}"
     )
 
@@ -88,7 +89,7 @@ def panel(state: State) -> Panel:
     table.add_row("time left", left if not state.finishing else "finishing what is suspected")
     table.add_row("mutants", f"{state.mutants}  ({rate(state):.0f}/s, {100 * state.validity:.1f} % valid)")
     table.add_row("verdicts", ", ".join(f"{n} {outcome}" for outcome, n in sorted(state.counts.items(), key=lambda c: -c[1])))
-    table.add_row("rules reached", str(len(state.rules)))
+    table.add_row("rules", shares(state.existing, state.rules))
     kinds = Counter(d["kind"] for d in state.findings)
     table.add_row("findings", ", ".join(f"{n} {kind}" for kind, n in kinds.most_common()) or "none yet")
     table.add_row("being confirmed", str(state.waiting))

@@ -19,6 +19,7 @@ from gradfuzz.program import known_targets
 from gradfuzz.targets.protocol import nestings, scenario_name
 
 MAX_ORDER = 4
+DEFAULT_ORDER = 3
 DEFAULT_STORE = Path("gradfuzz.db")
 
 StoreOption = Annotated[Path, typer.Option("--store", help="The file that campaigns and findings are kept in.")]
@@ -35,7 +36,10 @@ def run(
     apis: Annotated[Optional[Path], typer.Option(help="A file of API names or signatures, one a line.")] = None,
     seeds: Annotated[Optional[list[Path]], typer.Option(help="Start from these Programs (text or .jsonl), not from the samples.")] = None,
     module: Annotated[Optional[list[str]], typer.Option(help="Let Programs call this Python module of yours. It is trusted.")] = None,
-    order: Annotated[int, typer.Option(min=1, max=MAX_ORDER, help="The highest order of derivative to check.")] = 2,
+    order: Annotated[
+        Optional[int],
+        typer.Option(min=1, max=MAX_ORDER, help="The highest order of derivative to check; 3, or 2 where each costs a compilation."),
+    ] = None,
     scenario: Annotated[Optional[list[str]], typer.Option(help="Only this one, as in reverse, forward-over-reverse. Repeatable.")] = None,
     workers: Annotated[Optional[int], typer.Option(min=1, max=256, help="Worker processes; one per core by default.")] = None,
     seed: Annotated[int, typer.Option(help="Where chance starts.")] = 0,
@@ -60,7 +64,7 @@ def run(
     )  # fmt: skip
     config = Config(
         launch, seed, limit, mutants, tuple(api or ()) + _api_file(apis), tuple(map(str, seeds or ())), order,
-        _scenarios(scenario or [], order), workers or os.cpu_count() or 1,
+        _scenarios(scenario or [], order or DEFAULT_ORDER), workers or os.cpu_count() or 1,
     )  # fmt: skip
     display = LiveDisplay() if out.is_terminal else PlainDisplay()
     with display:

@@ -10,7 +10,7 @@ import jinja2
 
 from gradfuzz.findings.numpy_code import array_code
 from gradfuzz.program import Program, from_json
-from gradfuzz.program.model import Call, Let, Name, Tensor
+from gradfuzz.program.model import Call, Let, Name, Ref, Tensor, walk
 from gradfuzz.program.text import statement_text
 from gradfuzz.targets.protocol import nestings, scenario_name
 
@@ -39,17 +39,18 @@ class Input:
 def reproducer(target: str, document: dict[str, Any]) -> str:
     """The script's text for a finding's document."""
     program = from_json(document["program"])
-    modules = [s.names[0] for s in program.statements if _is_constructor(s)]
     differentiable = [name for name, r in program.inputs.items() if r.differentiable]
     fixed = [name for name, r in program.inputs.items() if not r.differentiable]
-    calls = [s for s in program.statements if not isinstance(s.value, Tensor) and s.names[:1] != tuple(modules[:1])]
+    made = [s for s in program.statements if _is_constructor(s, fixed)]
+    modules = [s.names[0] for s in made]
+    calls = [s for s in program.statements if not isinstance(s.value, Tensor) and s not in made]
     last = calls[-1]
     return _environment.get_template(f"{target}.py.j2").render(
         finding=document,
         inputs=[_input(name, recipe) for name, recipe in program.inputs.items()],
         differentiable=differentiable,
         fixed=fixed,
-        constructors=[statement_text(s) for s in program.statements if _is_constructor(s)],
+        constructors=[statement_text(s) for s in made],
         modules=modules,
         body=[statement_text(s if s.names or s is not last else Let(("result",), s.value)) for s in calls],
         result=last.names[0] if len(last.names) == 1 else "(" + ", ".join(last.names) + ")" if last.names else "result",
@@ -94,9 +95,14 @@ def _structures(program: Program) -> list[tuple[str, str]]:
     return [(name, PROJECTIONS[str(r.structure)]) for name, r in square if r.shape]
 
 
-def _is_constructor(statement: Let) -> bool:
-    """`m = torch.nn.Linear(…)`, perhaps with `.eval()` behind it, is made once, outside the function."""
+def _is_constructor(statement: Let, fixed: list[str]) -> bool:
+    """`m = torch.nn.Linear(…)`, perhaps with `.eval()` behind it, is made once, outside the function.
+
+    What is made from inputs that are differentiated, or from results, is not: operators too may be written with a capital.
+    """
     value = statement.value
+    if len(statement.names) != 1 or any(isinstance(node, Ref) and node.name not in fixed for node in walk(value)):
+        return False
     while isinstance(value, Call) and value.func[0] == "." and value.args and isinstance(value.args[0], Call):
         value = value.args[0]
     return isinstance(value, Call) and value.func.rsplit(".", 1)[-1][:1].isupper() and "." in value.func

@@ -21,6 +21,15 @@ class Edit:
     where: Any = None
     value: Any = None
 
+    @property
+    def name(self) -> str:
+        """What is counted together when a campaign learns which edits an API refuses."""
+        if self.kind in ("dtype", "dtypes", "layout"):
+            return f"{self.kind}:{self.value}"
+        if self.kind in ("set_keyword", "drop_keyword"):
+            return f"{self.kind}:{self.value if isinstance(self.value, str) else self.value[0]}"
+        return self.kind
+
     def to_json(self) -> list[Any]:
         return [self.kind, self.where, self.value]
 
@@ -136,17 +145,45 @@ def _replaced(node: Expr, path: list[int], value: Any) -> Any:
     return rebuild(node, change)
 
 
-def _drop_keyword(program: Program, where: list[Any], value: str) -> Program | None:
-    """The keyword argument `value` of the outermost call of a statement goes away."""
-    statement = where[0]
-    let = program.statements[statement] if statement < len(program.statements) else None
-    if let is None or not isinstance(let.value, Call):
+def _on_call(change: Callable[[Call, Any], Call | None]) -> Callable[[Program, Any, Any], Program | None]:
+    """An edit of the outermost call of the statement `where[0]`."""
+
+    def run(program: Program, where: list[Any], value: Any) -> Program | None:
+        statement = where[0]
+        let = program.statements[statement] if statement < len(program.statements) else None
+        if let is None or not isinstance(let.value, Call):
+            return None
+        changed = change(let.value, value)
+        if changed is None:
+            return None
+        statements = list(program.statements)
+        statements[statement] = Let(let.names, changed)
+        return Program(tuple(statements))
+
+    return run
+
+
+def _drop_keyword(call: Call, key: str) -> Call:
+    return Call(call.func, call.args, tuple((k, v) for k, v in call.kwargs if k != key))
+
+
+def _set_keyword(call: Call, value: list[Any]) -> Call:
+    key, literal = value
+    literal = tuple(literal) if isinstance(literal, list) else literal
+    return Call(call.func, call.args, (*((k, v) for k, v in call.kwargs if k != key), (key, literal)))
+
+
+def _by_name(call: Call, key: str) -> Call | None:
+    """The last positional argument is given by its name."""
+    if not call.args or any(k == key for k, _ in call.kwargs):
         return None
-    call = let.value
-    changed = Call(call.func, call.args, tuple((k, v) for k, v in call.kwargs if k != value))
-    statements = list(program.statements)
-    statements[statement] = Let(let.names, changed)
-    return Program(tuple(statements))
+    return Call(call.func, call.args[:-1], ((key, call.args[-1]), *call.kwargs))
+
+
+def _by_position(call: Call, key: str) -> Call | None:
+    """A keyword argument is given as the next positional one."""
+    found = [v for k, v in call.kwargs if k == key]
+    return Call(call.func, (*call.args, found[0]), tuple((k, v) for k, v in call.kwargs if k != key)) if found else None
 
 
 def _same_tensor(program: Program, where: str, value: str) -> Program | None:
@@ -173,6 +210,9 @@ APPLY: dict[str, Callable[[Program, Any, Any], Program | None]] = {
     "batch": _batch,
     "unbatch": _unbatch,
     "argument": _argument,
-    "drop_keyword": _drop_keyword,
+    "drop_keyword": _on_call(_drop_keyword),
+    "set_keyword": _on_call(_set_keyword),
+    "by_name": _on_call(_by_name),
+    "by_position": _on_call(_by_position),
     "same_tensor": _same_tensor,
 }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from gradfuzz.errors import TargetError
@@ -21,6 +22,8 @@ class Language:
     refused_names: dict[str, str]
     refused_methods: dict[str, str]
     attributes: tuple[str, ...]
+    refused_patterns: dict[str, str] = field(default_factory=dict)  # reason by glob over full names
+    modules: dict[str, str] = field(default_factory=dict)  # roots whose module has another name: tf is tensorflow
 
     def roots(self) -> set[str]:
         return {space.split(".")[0] for space in self.namespaces} | set(self.aliases)
@@ -34,10 +37,13 @@ class Language:
         """Why a full API name may not be used; None if it may."""
         segments = path.split(".")
         for segment in segments:
-            if segment.startswith("_"):
+            if segment.startswith("_") and not (segment[1:2] != "_" and path.startswith("torch.ops.aten.")):
                 return f"{path}: private names are not part of the language"
             if segment in self.refused_names:
                 return f"{path}: {self.refused_names[segment]}"
+        for pattern, reason in self.refused_patterns.items():
+            if fnmatchcase(path, pattern):
+                return f"{path}: {reason}"
         space = ".".join(segments[:-1])
         if space not in self.namespaces and not self._is_member_of_class(segments):
             return f"{path} is outside the API that Programs may call; allowed: {', '.join(self.namespaces[:8])} …"
@@ -57,14 +63,7 @@ class Language:
 
     def with_modules(self, modules: tuple[str, ...]) -> Language:
         """The same language with the user's own modules, which the user vouches for."""
-        return Language(
-            self.target,
-            self.aliases,
-            self.namespaces + modules,
-            self.refused_names,
-            self.refused_methods,
-            self.attributes,
-        )
+        return replace(self, namespaces=self.namespaces + modules)
 
 
 def language_for(target: str, modules: tuple[str, ...] = ()) -> Language:
@@ -81,6 +80,8 @@ def language_for(target: str, modules: tuple[str, ...] = ()) -> Language:
         _reasons(common["refused_names"], own["refused_names"]),
         _reasons(common["refused_methods"], own["refused_methods"]),
         tuple(own["attributes"]),
+        _reasons(own.get("refused_patterns", {})),
+        own.get("modules", {}),
     ).with_modules(modules)
 
 

@@ -16,6 +16,7 @@ from gradfuzz.errors import WorkerError
 from gradfuzz.program import from_json, language_for, parse, to_json
 
 READ_LIMIT = 600.0
+MOST_DEADLY = 50
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,25 @@ def library_seeds(pool: Pool, say: Callable[[str], None]) -> list[Seed]:
     path = folder / f"seeds-{launch.target}-{pool.version}-{fingerprint(launch.target)}.jsonl"
     if not path.exists():
         say(f"reading the samples of {launch.target} {pool.version} (once per version)")
-        event = pool.run("seeds", path=str(path), limit=READ_LIMIT, fresh=True)
-        if event.kind != "done" or "failed" in event.data:
-            reason = event.data.get("failed") or event.data.get("cause")
-            raise WorkerError(f"the samples of {launch.target} could not be read: {reason}")
+        _read(pool, path, say)
     return read_jsonl(path)
+
+
+def _read(pool: Pool, path: Path, say: Callable[[str], None]) -> None:
+    """Have a worker write the seeds. An API that kills it when it is tried out is left out the next time."""
+    note = path.with_name(path.name + ".trying")
+    deadly: list[str] = []
+    while True:
+        event = pool.run("seeds", path=str(path), deadly=deadly, limit=READ_LIMIT, fresh=True)
+        api = note.read_text(encoding="utf-8") if note.exists() else ""
+        note.unlink(missing_ok=True)
+        if event.kind == "done" and "failed" not in event.data:
+            return
+        if event.kind != "died" or not api or api in deadly or len(deadly) >= MOST_DEADLY:
+            reason = event.data.get("failed") or event.data.get("cause")
+            raise WorkerError(f"the samples of {pool.launch.target} could not be read: {reason}")
+        deadly.append(api)
+        say(f"trying out {api} killed its process ({event.data.get('cause')}); going on without it")
 
 
 def read_jsonl(path: Path) -> list[Seed]:
@@ -69,8 +84,8 @@ def fingerprint(target: str, *rooms: str) -> str:
     """Changes with the code that reads samples, so that a stale cache is not used."""
     here = Path(__file__).parent.parent
     digest = hashlib.sha256(__version__.encode())
-    more = [file for room in rooms for file in (here / room).glob("*.py")]
-    for file in sorted([*(here / "targets" / target).glob("*.py"), *(here / "program").glob("*"), *more]):
+    folders = [here / "targets", here / "targets" / target, here / "program", *(here / room for room in rooms)]
+    for file in sorted(file for folder in folders for file in folder.glob("*")):
         if file.is_file():
             digest.update(file.read_bytes())
     return digest.hexdigest()[:12]

@@ -15,11 +15,18 @@ create table batches (
     reasons text not null,         -- JSON: why verdicts were inconclusive
     refusals text not null,        -- JSON: what the library refused
     cpu real not null,
+    lesson text not null default '', -- JSON: what the schedule learnt from it
     primary key (campaign, number)
 );
-create table rules (
+create table rules (               -- derivative rules reached, as TABLE:RULE
     campaign integer not null references campaigns(id),
     rule text not null,
+    primary key (campaign, rule)
+);
+create table existing_rules (      -- derivative rules that the library has, and why this computer cannot reach one
+    campaign integer not null references campaigns(id),
+    rule text not null,
+    reason text not null,
     primary key (campaign, rule)
 );
 create table findings (

@@ -12,7 +12,7 @@ from typing import Any
 from gradfuzz.errors import StoreError
 
 APPLICATION = 0x67667A31  # says in the file's header that it is ours
-SCHEMA = 1
+SCHEMA = 2
 _SCHEMA_FILE = Path(__file__).with_name("schema.sql")
 
 
@@ -36,10 +36,23 @@ class Store:
                 # Before WAL: what tells our files from others' must be in the file itself, whenever the process dies.
                 header = f"pragma application_id = {APPLICATION}; pragma user_version = {SCHEMA};"
                 self.db.executescript("begin;" + header + _SCHEMA_FILE.read_text() + "commit;")
+            else:
+                self._bring_up_to_date()
             self.db.execute("pragma journal_mode = wal")
             self.db.execute("pragma synchronous = normal")
         except sqlite3.Error as error:
             raise StoreError(f"{path} cannot be used as a store ({error}); name another with --store") from None
+
+    def _bring_up_to_date(self) -> None:
+        """A store of an older form gets what has been added since; nothing in it changes."""
+        form = int(self.db.execute("pragma user_version").fetchone()[0])
+        if form < 2:
+            self.db.executescript(
+                "begin; alter table batches add column lesson text not null default '';"
+                "create table if not exists existing_rules (campaign integer not null references campaigns(id), rule text not null,"
+                " reason text not null, primary key (campaign, rule));"
+                f"pragma user_version = {SCHEMA}; commit;"
+            )
 
     # Campaigns -------------------------------------------------------------------------------------------------------
 
@@ -70,13 +83,16 @@ class Store:
         with self.db:
             self.db.execute("begin")
             self.db.execute(
-                "insert or replace into batches values (?, ?, ?, ?, ?, ?, ?)",
-                (campaign, number, api, *(json.dumps(summary[k]) for k in ("counts", "reasons", "refusals")), summary["cpu"]),
-            )
+                "insert or replace into batches values (?, ?, ?, ?, ?, ?, ?, ?)",
+                (campaign, number, api, *(json.dumps(summary[k]) for k in ("counts", "reasons", "refusals")), summary["cpu"],
+                 json.dumps(summary["lesson"], separators=(",", ":"))),
+            )  # fmt: skip
             self.db.executemany("insert or ignore into rules values (?, ?)", [(campaign, rule) for rule in rules])
 
-    def finished_batches(self, campaign: int) -> set[int]:
-        return {row[0] for row in self.db.execute("select number from batches where campaign = ?", (campaign,))}
+    def finished_batches(self, campaign: int) -> dict[int, dict[str, Any]]:
+        """What each finished batch taught, by its number."""
+        rows = self.db.execute("select number, lesson from batches where campaign = ?", (campaign,))
+        return {row[0]: json.loads(row[1]) if row[1] else {"features": [], "edits": {}, "findings": []} for row in rows}
 
     def totals(self, campaign: int) -> dict[str, Any]:
         """Mutants by outcome, reasons, refusals and CPU seconds of a campaign."""
@@ -97,6 +113,25 @@ class Store:
             for key, count in json.loads(row["counts"]).items():
                 total[key] = total.get(key, 0) + count
         return found
+
+    def refusals(self, campaign: int) -> list[tuple[str, str, str, int]]:
+        """(API, kind, message, times) of what the library refused, most often first."""
+        found: dict[tuple[str, str, str], int] = {}
+        for row in self.db.execute("select api, refusals from batches where campaign = ?", (campaign,)):
+            for text, count in json.loads(row["refusals"]).items():
+                kind, _, message = text.partition(": ")
+                found[row["api"], kind, message] = found.get((row["api"], kind, message), 0) + count
+        return sorted(((*key, count) for key, count in found.items()), key=lambda r: (-r[3], r[:3]))
+
+    def set_existing_rules(self, campaign: int, rules: dict[str, str]) -> None:
+        with self.db:
+            self.db.execute("begin")
+            self.db.executemany("insert or replace into existing_rules values (?, ?, ?)", [(campaign, r, why) for r, why in rules.items()])
+
+    def existing_rules(self, campaign: int) -> dict[str, str]:
+        """Why each rule that exists cannot be reached here; "" where it can."""
+        rows = self.db.execute("select rule, reason from existing_rules where campaign = ? order by rule", (campaign,))
+        return {row[0]: row[1] for row in rows}
 
     def rules(self, campaign: int) -> list[str]:
         return [row[0] for row in self.db.execute("select rule from rules where campaign = ? order by rule", (campaign,))]

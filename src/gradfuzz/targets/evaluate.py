@@ -28,9 +28,9 @@ def resolve(path: str, language: Language) -> Any:
     reason = language.refusal(path)
     if reason:
         raise ProgramError(reason)
-    best = max((s for s in language.namespaces if path.startswith(s.rstrip("*"))), key=len, default="")
+    best = max((s for s in language.namespaces if path.startswith(s.rstrip("*").rstrip(".") + ".")), key=len, default="")
     root = path.split(".")[0]
-    module, rest = importlib.import_module(root), path.split(".")[1:]
+    module, rest = importlib.import_module(language.modules.get(root, root)), path.split(".")[1:]
     if best and best != root:
         with contextlib.suppress(ImportError):
             module, rest = importlib.import_module(best), path[len(best) + 1 :].split(".")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Callable, Protocol
 
 from gradfuzz.program.language import Language
 from gradfuzz.program.model import Program
@@ -68,6 +68,21 @@ class Refusal:
     message: str
 
 
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of one way to call an API."""
+
+    name: str
+    kind: str  # tensor, tensors, int, ints, float, floats, number, bool, str, starred, other
+    required: bool
+    keyword: bool = False  # to be given by name only
+    default: Any = None
+    words: tuple[str, ...] = ()  # what a string may be, as far as the documentation says
+
+
+Overload = tuple[Parameter, ...]
+
+
 class Point(Protocol):
     """One Program, bound to a library, at its inputs. Every run leaves the inputs as they were."""
 
@@ -98,7 +113,10 @@ class Point(Protocol):
         """The scenario in one of the target's variants. Asked only of targets that declare some."""
 
     def rules(self) -> list[str]:
-        """Names of the derivative rules that the last reverse run reached, if they can be had."""
+        """Derivative rules that were reached at this point, as TABLE:RULE; see Target.rules."""
+
+    def fault(self) -> str:
+        """The one derivative rule at work here, if there is just one and it can be had; else nothing."""
 
 
 class Target(Protocol):
@@ -118,8 +136,20 @@ class Target(Protocol):
     def classify(self, error: BaseException) -> Refusal:
         """Read an error of the library's."""
 
-    def seeds(self) -> Iterable[SeedProgram]:
-        """Programs from the installed library's own samples."""
+    def seeds(self, trying: Callable[[str], bool] = lambda _: True) -> Iterable[SeedProgram]:
+        """Programs that the installed library offers.
+
+        Trying out an API may kill the process: `trying` is told its name before, and says no if it has done so already.
+        """
+
+    def parameters(self, func: str) -> list[Overload]:
+        """What a Program's call takes (`torch.add`, `.add`), as far as the library says; edits of arguments learn from it."""
+
+    def rules(self) -> dict[str, str]:
+        """The derivative rules that exist, as TABLE:RULE, each with why this computer cannot reach it ("" if it can).
+
+        Empty where the library does not say what it has.
+        """
 
     def smoke_test(self) -> str:
         """A tiny Program, as text, that any version of the library can run in every scenario it has."""

@@ -10,7 +10,11 @@ from gradfuzz.errors import TargetError
 if TYPE_CHECKING:
     from gradfuzz.targets.protocol import Target
 
-FACTORIES = {"jax": "gradfuzz.targets.jax.target:JaxTarget", "torch": "gradfuzz.targets.torch.target:TorchTarget"}
+FACTORIES = {
+    "jax": "gradfuzz.targets.jax.target:JaxTarget",
+    "tensorflow": "gradfuzz.targets.tensorflow.target:TensorflowTarget",
+    "torch": "gradfuzz.targets.torch.target:TorchTarget",
+}
 
 
 def load_target(name: str, modules: tuple[str, ...] = ()) -> Target:

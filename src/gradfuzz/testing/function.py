@@ -177,6 +177,9 @@ class FunctionPoint:
     def rules(self) -> list[str]:
         return []
 
+    def fault(self) -> str:
+        return ""
+
     def _tensors(self, along: Vec | None, shift: float) -> list[Any]:
         """The moving inputs at inputs + shift·along."""
         found = []

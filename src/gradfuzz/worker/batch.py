@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import random
-import re
 import time
 from collections import Counter
 from typing import Any, Callable
 
 from gradfuzz.errors import ProgramError
-from gradfuzz.mutate.draw import draw_edits, draw_relative
+from gradfuzz.mutate.arguments import Menu, no_menu
+from gradfuzz.mutate.draw import Weights, draw_edits, draw_relative
 from gradfuzz.mutate.edits import Edit, apply_all
 from gradfuzz.oracles.check import Examination, Options, examine
-from gradfuzz.oracles.verdict import INVALID, RANK
+from gradfuzz.oracles.verdict import INCONCLUSIVE, INVALID, RANK
 from gradfuzz.program.codec import from_json, to_json
 from gradfuzz.program.model import Program
+from gradfuzz.targets.errors import error_kind, normalised
 from gradfuzz.targets.protocol import Target
 from gradfuzz.worker.progress import Progress
 
 # A seed that has shown a bug twice at some order shows it to most of its mutants: the rest stay below that order.
 SHOWN_OFTEN = 2
-# Second order costs four times the first, so it is checked on every other mutant.
+# Each order costs a few times the one below: second order is checked on every other mutant, higher ones on every sixteenth.
 DEEP_EVERY = 2
+DEEPER_EVERY = 16
+# A Program of many operators counts as a new combination of so many of them at most.
+MOST_RULES = 8
 # Where another shape is dear, so many mutants in a row share everything but their numbers.
 FAMILY = 12
 
-_NUMBERS = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
 
-
-def mutant(seed: Program, rng: str, index: int, value_edits_cheap: bool = False) -> tuple[list[Edit], Program]:
+def mutant(
+    seed: Program, rng: str, index: int, value_edits_cheap: bool = False, menu: Menu = no_menu, weights: Weights | None = None
+) -> tuple[list[Edit], Program]:
     """The index-th mutant of a seed. Index 0 is the seed itself."""
     if index == 0:
         return [], seed
@@ -36,13 +40,15 @@ def mutant(seed: Program, rng: str, index: int, value_edits_cheap: bool = False)
     if value_edits_cheap:
         edits = draw_relative(seed, index // FAMILY, random.Random(f"{rng}:family:{index // FAMILY}"), chance)
     else:
-        edits = draw_edits(seed, chance)
+        edits = draw_edits(seed, chance, menu, weights)
     return edits, apply_all(seed, edits)
 
 
 def options_for(options: Options, index: int, shown: Counter[int]) -> Options:
-    """A mutant's own options: its salt, and whether it is one of those that go deep."""
-    order = options.order if index % DEEP_EVERY == 0 else min(1, options.order)
+    """A mutant's own options: its salt, and how deep it goes."""
+    order = options.order
+    if index % DEEPER_EVERY:
+        order = min(order, 2 if index % DEEP_EVERY == 0 else 1)
     while order > 1 and shown[order] >= SHOWN_OFTEN:
         order -= 1
     return Options(order, options.scenarios, options.salt + index)
@@ -52,16 +58,15 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     """Examine mutants start … count-1 of a seed; `found` is told of each finding at once."""
     seed = from_json(job["program"])
     options = Options.from_json(job["options"])
+    weights = job.get("weights") or {}
     counts = [0] * len(RANK)
-    rules: set[str] = set()
-    refusals: Counter[str] = Counter()
-    reasons: Counter[str] = Counter()
+    tally = Tally()
     shown: Counter[int] = Counter()
     began = time.process_time()
     for index in range(job["start"], job["count"]):
         progress.write(job["id"], index, counts)
         try:
-            edits, program = mutant(seed, job["rng"], index, target.value_edits_cheap)
+            edits, program = mutant(seed, job["rng"], index, target.value_edits_cheap, target.parameters, weights)
             program.check()
         except ProgramError:
             counts[RANK.index(INVALID)] += 1
@@ -69,23 +74,50 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
         chosen = options_for(options, index, shown)
         seen = examine(target, program, chosen, keep_rules=index < 4)
         counts[RANK.index(seen.outcome)] += 1
-        rules.update(seen.rules)
-        if seen.error is not None:
-            refusals[f"{seen.error.kind}: {normalised(seen.error.message)}"] += 1
-        for verdict in seen.verdicts:
-            if verdict.outcome == "inconclusive":
-                reasons[verdict.reason.split(":")[0]] += 1
+        tally.take(edits, program, chosen, seen)
         if seen.findings:
             shown.update({v.order for v in seen.findings})
             found(report(job, index, edits, program, chosen, seen))
     progress.write(job["id"], job["count"], counts)
-    return {
-        "counts": counts,
-        "rules": sorted(rules),
-        "refusals": dict(refusals.most_common(20)),
-        "reasons": dict(reasons),
-        "cpu": time.process_time() - began,
-    }
+    return {"counts": counts, **tally.to_json(), "cpu": time.process_time() - began}
+
+
+class Tally:
+    """What a batch teaches: rules reached, edits refused, what was refused and why, which combinations came up."""
+
+    def __init__(self) -> None:
+        self.rules: set[str] = set()
+        self.features: set[str] = set()
+        self.refusals: Counter[str] = Counter()
+        self.reasons: Counter[str] = Counter()
+        self.edits: dict[str, list[int]] = {}
+
+    def take(self, edits: list[Edit], program: Program, options: Options, seen: Examination) -> None:
+        self.rules.update(seen.rules)
+        valid = seen.outcome != INVALID
+        for edit in edits:
+            tried = self.edits.setdefault(edit.name, [0, 0])
+            tried[0] += 1
+            tried[1] += valid
+        if seen.error is not None:
+            self.refusals[f"{error_kind(seen.error.message)}: {normalised(seen.error.message)}"] += 1
+        for verdict in seen.verdicts:
+            if verdict.outcome == INCONCLUSIVE:
+                self.reasons[verdict.reason.split(":")[0]] += 1
+        if valid:
+            shape = " ".join(sorted({f"{r.dtype},{len(r.shape)},{r.layout}" for r in program.inputs.values() if r.differentiable}))
+            self.features.add(f"{shape}|{options.order}|{seen.outcome}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Features are told as (rule, dtype, rank, layout, order, outcome); the batch's reverse rules stand for each mutant's."""
+        names = sorted({r.split(":", 1)[-1] for r in self.rules if not r.startswith(("forward:", "second:"))}) or [""]
+        return {
+            "rules": sorted(self.rules),
+            "features": sorted(f"{name}|{feature}" for feature in self.features for name in names[:MOST_RULES]),
+            "refusals": dict(self.refusals.most_common(20)),
+            "reasons": dict(self.reasons),
+            "edits": self.edits,
+        }
 
 
 def report(job: dict[str, Any], index: int, edits: list[Edit], program: Program, options: Options, seen: Examination) -> dict[str, Any]:
@@ -99,8 +131,3 @@ def report(job: dict[str, Any], index: int, edits: list[Edit], program: Program,
         "rule": seen.rule,
         "verdicts": [v.to_json() for v in seen.findings],
     }
-
-
-def normalised(message: str) -> str:
-    """A message without its numbers: the same complaint about other sizes is the same complaint."""
-    return _NUMBERS.sub("N", message.split("\n")[0])[:160]

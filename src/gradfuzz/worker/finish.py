@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 from gradfuzz.mutate.edits import Edit, apply_all
@@ -32,6 +33,7 @@ def finish(target: Target, job: dict[str, Any]) -> dict[str, Any]:
     seed, wanted = from_json(job["program"]), job["wanted"]
     options = Options.from_json(job["options"])
     edits = [Edit.from_json(e) for e in job["edits"]]
+    options = replace(options, order=min(options.order, max(1, wanted["order"])))  # higher orders would only cost time
     deadline = time.monotonic() + job["seconds"]
 
     def seen(program: Program) -> Verdict | None:

@@ -75,7 +75,8 @@ class Worker:
 
     def do_mutant(self, job: Job) -> dict[str, Any]:
         """The mutant's Program, without running it: for the post-mortem of a crash."""
-        edits, program = mutant(from_json(job["program"]), job["rng"], job["index"], self.target.value_edits_cheap)
+        seed, weights = from_json(job["program"]), job.get("weights") or {}
+        edits, program = mutant(seed, job["rng"], job["index"], self.target.value_edits_cheap, self.target.parameters, weights)
         return {"edits": [e.to_json() for e in edits], "program": to_json(program)}
 
     def do_examine(self, job: Job) -> dict[str, Any]:
@@ -93,12 +94,22 @@ class Worker:
     def do_finish(self, job: Job) -> dict[str, Any]:
         return finish(self.target, job)
 
+    def do_rules(self, job: Job) -> dict[str, Any]:
+        return {"rules": self.target.rules()}
+
     def do_seeds(self, job: Job) -> dict[str, Any]:
         """Write the library's own seeds to a file, one JSON object a line; the file appears whole or not at all."""
         part = job["path"] + ".part"
         count = 0
+        deadly = set(job.get("deadly", ()))
+
+        def trying(api: str) -> bool:
+            with open(job["path"] + ".trying", "w", encoding="utf-8") as file:
+                file.write(api)
+            return api not in deadly
+
         with open(part, "w", encoding="utf-8") as file:
-            for seed in self.target.seeds():
+            for seed in self.target.seeds(trying):
                 count += 1
                 row = {"api": seed.api, "source": seed.source, "program": to_json(seed.program)}
                 file.write(json.dumps(row) + "\n")

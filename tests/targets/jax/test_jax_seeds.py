@@ -6,7 +6,7 @@ import pytest
 from jax import lax
 
 from gradfuzz.program import parse, to_text
-from gradfuzz.targets.jax.docstrings import examples
+from gradfuzz.targets.docstrings import examples
 from gradfuzz.targets.jax.harness import harness_programs
 from gradfuzz.targets.jax.probing import attempts
 from gradfuzz.targets.jax.recorder import NotRecordable, Recorder

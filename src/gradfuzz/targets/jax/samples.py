@@ -13,7 +13,7 @@ from gradfuzz.errors import ProgramError
 from gradfuzz.program.model import Program
 from gradfuzz.program.parse import parse
 from gradfuzz.program.text import to_text
-from gradfuzz.targets.jax.docstrings import examples
+from gradfuzz.targets.docstrings import examples
 from gradfuzz.targets.jax.harness import harness_programs
 from gradfuzz.targets.jax.probing import SEEDS_PER_FUNCTION, attempts, method_attempts
 from gradfuzz.targets.jax.surface import functions

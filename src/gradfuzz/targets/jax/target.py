@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 # Half the price of a compilation, and no thread pool per worker. Read when the runtime starts, which is after the fork.
 _FAST = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_cpu_multi_thread_eigen=false"
@@ -24,10 +24,10 @@ from gradfuzz.program.language import language_for  # noqa: E402
 from gradfuzz.program.model import Program  # noqa: E402
 from gradfuzz.targets.evaluate import Compiler  # noqa: E402
 from gradfuzz.targets.jax.point import JaxPoint, Plans  # noqa: E402
-from gradfuzz.targets.jax.rules import Rules  # noqa: E402
+from gradfuzz.targets.jax.rules import Rules, existing_rules  # noqa: E402
 from gradfuzz.targets.jax.surface import import_all  # noqa: E402
 from gradfuzz.targets.jax.variants import VARIANTS  # noqa: E402
-from gradfuzz.targets.protocol import Refusal, SeedProgram  # noqa: E402
+from gradfuzz.targets.protocol import Overload, Refusal, SeedProgram  # noqa: E402
 
 _REFUSALS = Path(__file__).with_name("refusals.json")
 
@@ -48,16 +48,16 @@ class JaxTarget:
         self.version = str(jax.__version__)
         self.language = language_for("jax", modules)
         self.compiler = Compiler(self.language, _call)
-        self.plans, self.rules = Plans(), Rules()
+        self.plans, self.notes = Plans(), Rules()
         rows = json.loads(_REFUSALS.read_text())["refusals"]
         self._refusals = [(re.compile(row["pattern"]), row["kind"]) for row in rows]
         jax.config.update("jax_enable_x64", True)
         warnings.filterwarnings("ignore")
         import_all(self.language)
-        self.rules.watch()
+        self.notes.watch()
 
     def point(self, program: Program, arrays: list[Any] | None = None) -> JaxPoint:
-        return JaxPoint(program, self.compiler, self.plans, self.rules, arrays)
+        return JaxPoint(program, self.compiler, self.plans, self.notes, arrays)
 
     def classify(self, error: BaseException) -> Refusal:
         message = str(error).strip()
@@ -73,10 +73,16 @@ class JaxTarget:
                 return Refusal(kind, named)
         return Refusal("error", named)
 
-    def seeds(self) -> Iterable[SeedProgram]:
+    def seeds(self, trying: Callable[[str], bool] = lambda _: True) -> Iterable[SeedProgram]:
         from gradfuzz.targets.jax.samples import sample_seeds
 
         return sample_seeds(self)
+
+    def parameters(self, func: str) -> list[Overload]:
+        return []
+
+    def rules(self) -> dict[str, str]:
+        return dict.fromkeys(existing_rules(), "")
 
     def smoke_test(self) -> str:
         return 'x = tensor((2,), "float64", uniform(0.5, 1.0, seed=1))\ny = jax.numpy.sin(x)\n'

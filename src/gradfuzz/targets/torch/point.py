@@ -24,6 +24,7 @@ DTYPES = {name: getattr(torch, name) for name in (
     "int64", "int32", "int16", "int8", "uint8", "bool",
 )}  # fmt: skip
 RNG_SEED = 20240229
+MOST_NODES = 200
 UNITS = {torch.float64: 2.0**-52, torch.complex128: 2.0**-52, torch.float32: 2.0**-23, torch.complex64: 2.0**-23,
          torch.float16: 2.0**-10, torch.complex32: 2.0**-10, torch.bfloat16: 2.0**-7}  # fmt: skip
 
@@ -45,6 +46,7 @@ class TorchPoint:
         self.mutates = False
         self.random = False
         self._taped: list[torch.Tensor] = []
+        self._ran: set[Modes] = set()
         self._dtypes: set[torch.dtype] = set()
         self._bind()
         if not self.steps:
@@ -186,11 +188,16 @@ class TorchPoint:
             outputs = [to_numpy(o) for o in self.function(xs)]
             return Outcome(outputs, outputs)
         if modes == ("r",):
-            return self._reverse(xs, us[0], v)
+            outcome = self._reverse(xs, us[0], v)
+            self._ran.add(modes)
+            return outcome
         if modes == ("f",):
-            return self._forward(xs, us[0])
+            outcome = self._forward(xs, us[0])
+            self._ran.add(modes)
+            return outcome
         assert v is not None
         outputs, result, contracted = nesting.derivative(self.function, xs, modes, [self.native(u) for u in us], self.native_like(v))
+        self._ran.add(modes)
         return Outcome([to_numpy(o) for o in outputs], [to_numpy(r) for r in result], contracted)
 
     def run_variant(self, variant: str, modes: Modes, us: Sequence[Vec], v: Vec) -> Outcome:
@@ -248,17 +255,59 @@ class TorchPoint:
         native: list[torch.Tensor] = v.native
         return native
 
+    def fault(self) -> str:
+        """The one autograd node behind the last reverse run, if there is just one."""
+        names = [n for n in _nodes(self._taped) if not n.startswith(("CloneBackward", "AliasBackward"))]
+        return names[0] if len(names) == 1 else ""
+
     def rules(self) -> list[str]:
-        """Autograd node names along the graph of the last reverse run."""
-        seen: dict[Any, None] = {}
-        queue = [o.grad_fn for o in self._taped if o.grad_fn is not None]
-        while queue and len(seen) < 200:
-            node = queue.pop()
-            if node in seen:
-                continue
-            seen[node] = None
-            queue.extend(parent for parent, _ in node.next_functions if parent is not None)
-        return sorted({node.name() for node in seen} - {"torch::autograd::AccumulateGrad"})
+        """Rules on the tape of the last reverse run, by the kinds of scenarios that ran; with order two, those of its gradient too."""
+        names = _nodes(self._taped)
+        found = {f"reverse:{n}" for n in names}
+        if ("f",) in self._ran:
+            found |= {f"forward:{n}" for n in names}
+        if any(len(modes) == 2 for modes in self._ran):
+            found |= {f"second:{n}" for n in names}
+        if ("r", "r") in self._ran:
+            inner = self._second_tape()
+            found |= {f"reverse:{n}" for n in inner}
+            if ("r", "f") in self._ran:
+                found |= {f"forward:{n}" for n in inner}
+            if ("r", "r", "r") in self._ran:
+                found |= {f"second:{n}" for n in inner}
+        return sorted(found)
+
+    @staticmethod
+    def nodes(tensors: Sequence[torch.Tensor]) -> list[str]:
+        """Names of the autograd nodes that the tensors hang on."""
+        return _nodes(tensors)
+
+    def _second_tape(self) -> list[str]:
+        """Nodes that the gradient itself is made of: the rules of the operators that backward formulas call."""
+        leaves = [x.detach().requires_grad_() for x in self.leaves]
+        _set_grad(True)
+        try:
+            outputs = [o for o in self.function(leaves) if o.requires_grad]
+            weights = [torch.ones_like(o).requires_grad_() for o in outputs]
+            grads = torch.autograd.grad(outputs, leaves, weights, create_graph=True, allow_unused=True)
+            return _nodes([g for g in grads if g is not None])
+        except RuntimeError:
+            return []
+        finally:
+            _set_grad(False)
+
+
+def _nodes(tensors: Sequence[torch.Tensor]) -> list[str]:
+    """Names of the autograd nodes that the tensors hang on."""
+    seen: dict[Any, None] = {}
+    queue = [t.grad_fn for t in tensors if t.grad_fn is not None]
+    while queue and len(seen) < MOST_NODES:
+        node = queue.pop()
+        if node in seen:
+            continue
+        seen[node] = None
+        queue.extend(parent for parent, _ in node.next_functions if parent is not None)
+    return sorted({node.name() for node in seen} - {"torch::autograd::AccumulateGrad"})
 
 
 class NoGradient(RuntimeError):

@@ -97,7 +97,10 @@ def _operator_seeds(target: Target, info: Any, dtype: torch.dtype) -> Iterator[S
         program = _recorded(target, info, sample, info.op)
         if program is not None:
             yield SeedProgram(program, f"op_db:{name}", public_name(info.op) or program.api)
-    for form, variant in (("method", info.method_variant), ("in place", info.inplace_variant)):
+    forms = [("method", info.method_variant), ("in place", info.inplace_variant)]
+    for alias in info.aliases or ():
+        forms += [("alias", alias.op), ("alias", alias.method_variant), ("alias", alias.inplace_variant)]
+    for form, variant in forms:
         if variant is None:
             continue
         for sample in _spread(samples, VARIANT_SAMPLES):

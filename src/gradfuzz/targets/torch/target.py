@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import torch
 import torch.autograd.forward_ad as fwd
@@ -16,10 +16,11 @@ from gradfuzz.errors import ProgramError
 from gradfuzz.program.language import language_for
 from gradfuzz.program.model import Program
 from gradfuzz.targets.evaluate import Compiler
-from gradfuzz.targets.protocol import Point, Refusal, SeedProgram
+from gradfuzz.targets.protocol import Overload, Point, Refusal, SeedProgram
 from gradfuzz.targets.torch.modules import call_value, is_module_class
 from gradfuzz.targets.torch.nesting import NestingUnsupported, functional
 from gradfuzz.targets.torch.point import NoGradient, TorchPoint
+from gradfuzz.targets.torch.signatures import overloads
 
 _REFUSALS = Path(__file__).with_name("refusals.json")
 
@@ -69,10 +70,18 @@ class TorchTarget:
                 return Refusal(kind, message)
         return Refusal("error", f"{type(error).__name__}: {message}")
 
-    def seeds(self) -> Iterable[SeedProgram]:
-        from gradfuzz.targets.torch.samples import sample_seeds
+    def seeds(self, trying: Callable[[str], bool] = lambda _: True) -> Iterable[SeedProgram]:
+        from gradfuzz.targets.torch.seeds import library_seeds
 
-        return sample_seeds(self)
+        return library_seeds(self, trying)
+
+    def parameters(self, func: str) -> list[Overload]:
+        return overloads(f"torch.Tensor{func}" if func[0] == "." else func, self.language) if "." in func else []
+
+    def rules(self) -> dict[str, str]:
+        from gradfuzz.targets.torch.rules import existing_rules
+
+        return existing_rules()
 
     def smoke_test(self) -> str:
         return 'x = tensor((2,), "float64", uniform(0.5, 1.0, seed=1))\ny = torch.sin(x)\n'

@@ -102,12 +102,12 @@ def _lifted(statements: list[Let], compiler: Compiler, whole: bool) -> Program:
 
 
 def _recipe(value: Any, seed: int, whole: bool) -> Tensor | None:
-    if not hasattr(value, "dtype") or not hasattr(value, "shape") or str(value.dtype) not in DTYPES:
+    if not hasattr(value, "dtype") or not hasattr(value, "shape") or str(value.dtype).replace("torch.", "") not in DTYPES:
         return None
     array = np.asarray(value)
     if array.size > MOST_ELEMENTS:
         return None
-    dtype = str(array.dtype)
+    dtype = {"float32": "float64", "complex64": "complex128"}.get(str(array.dtype), str(array.dtype))  # rounding comes in with edits
     if dtype in DISCRETE and dtype != "bool" and not whole:
         dtype = "float64"
         array = array.astype(np.float64)

@@ -1,0 +1,77 @@
+"""Derivative rules reached out of those that exist, table by table."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from gradfuzz.store import Store
+
+NO_SEED = "no seed"
+INVALID = "invalid"
+
+
+@dataclass
+class Group:
+    """One table of rules: reverse, forward, second; or jvp, transpose, batch."""
+
+    existing: dict[str, str] = field(default_factory=dict)  # rule -> why it is out of reach, "" if it is not
+    reached: set[str] = field(default_factory=set)
+    refused: set[str] = field(default_factory=set)  # not reached, though it was in another table
+
+    @property
+    def in_reach(self) -> set[str]:
+        return {rule for rule, reason in self.existing.items() if not reason}
+
+    @property
+    def out_of_reach(self) -> set[str]:
+        return {rule for rule, reason in self.existing.items() if reason}
+
+    @property
+    def share(self) -> float:
+        """Rules reached among those in reach."""
+        wanted = self.in_reach
+        return len(wanted & self.reached) / len(wanted) if wanted else 0.0
+
+    def missing(self) -> dict[str, list[str]]:
+        """Rules never reached, by the reason, the most numerous first."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for rule, reason in sorted(self.existing.items()):
+            if rule not in self.reached:
+                found[reason or (INVALID if rule in self.refused else NO_SEED)].append(rule)
+        return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"reached": sorted(self.reached), "in_reach": len(self.in_reach), "share": self.share, "missing": self.missing()}
+
+
+def coverage_of(store: Store, campaign: int) -> dict[str, Group]:
+    """Coverage of a stored campaign by table."""
+    return grouped(store.existing_rules(campaign), set(store.rules(campaign)))
+
+
+def grouped(existing: dict[str, str], reached: set[str]) -> dict[str, Group]:
+    groups: dict[str, Group] = {}
+    for rule, reason in existing.items():
+        table, _, name = rule.partition(":")
+        groups.setdefault(table, Group()).existing[name] = reason
+    for rule in reached:
+        table, _, name = rule.partition(":")
+        group = groups.setdefault(table, Group())
+        if not existing or name in group.existing:
+            group.reached.add(name)
+    # A rule that one table's scenarios reached and another's did not has a seed: what is missing is a run that works.
+    anywhere = {rule.partition(":")[2] for rule in reached}
+    for group in groups.values():
+        group.refused = (group.in_reach - group.reached) & anywhere
+    return groups
+
+
+def shares(existing: set[str], reached: set[str]) -> str:
+    """`reverse 451/542, forward 412/443`, for a status line; just a number where it is not known what exists."""
+    if not existing:
+        return f"{len(reached)} reached"
+    totals = Counter(rule.partition(":")[0] for rule in existing)
+    hits = Counter(rule.partition(":")[0] for rule in existing & reached)
+    return ", ".join(f"{table} {hits[table]}/{total}" for table, total in totals.items())

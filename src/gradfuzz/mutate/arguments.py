@@ -1,0 +1,152 @@
+"""Other arguments: literals, words that the documentation lists, options switched on and off, names and positions."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any, Callable
+
+from gradfuzz.mutate.edits import Edit
+from gradfuzz.program.model import Call, Expr, Program, Tensor, children
+from gradfuzz.targets.protocol import Overload, Parameter
+
+# What a Program's call takes; see Target.parameters.
+Menu = Callable[[str], list[Overload]]
+
+
+def no_menu(func: str) -> list[Overload]:
+    return []
+
+
+def literals(program: Program) -> Iterator[tuple[list[int], Any]]:
+    """(path, literal) of every literal argument of a call."""
+    for position, statement in enumerate(program.statements):
+        if not isinstance(statement.value, Tensor):
+            yield from _literals(statement.value, [position])
+
+
+def _literals(node: Expr, path: list[int]) -> Iterator[tuple[list[int], Any]]:
+    for position, child in enumerate(children(node)):
+        if isinstance(child, (bool, int, float, str)) and (isinstance(node, (Call, tuple, list))):
+            yield [*path, position], child
+        else:
+            yield from _literals(child, [*path, position])
+
+
+ENUMERATIONS = (
+    ("none", "mean", "sum", "batchmean"), ("zeros", "border", "reflection"), ("bilinear", "nearest", "bicubic"),
+    ("nearest", "linear", "bilinear", "bicubic", "trilinear", "area", "nearest-exact"),
+    ("constant", "reflect", "replicate", "circular"), ("valid", "same"), ("sum", "prod", "mean", "amax", "amin"),
+    ("linear", "lower", "higher", "midpoint", "nearest"), ("fro", "nuc"), ("reduced", "complete", "r"),
+    ("backward", "ortho", "forward"), ("floor", "trunc"), ("none", "tanh"), ("sum", "mean", "max"), ("L", "U"),
+    ("xy", "ij"), ("left", "right"),
+)  # fmt: skip
+
+
+def other_literal(old: Any, rng: random.Random, words: tuple[str, ...] = ()) -> Any:
+    """Another literal of the same kind."""
+    if isinstance(old, bool):
+        return not old
+    if isinstance(old, int):
+        return rng.choice([n for n in (old + 1, old - 1, 0, 1, -1, 2, 3, -2) if n != old])
+    if isinstance(old, float):
+        return rng.choice([x for x in (0.0, 1.0, -1.0, 0.5, 2.0, -old, old * 10, old / 10, 1e-3, 3.0) if x != old])
+    families = [words] if old in words else [family for family in ENUMERATIONS if old in family]
+    options = [word for family in families for word in family if word != old]
+    return rng.choice(options) if options else None
+
+
+def draw_argument(program: Program, rng: random.Random, menu: Menu = no_menu) -> Edit | None:
+    """Another literal somewhere."""
+    found = list(literals(program))
+    if not found:
+        return None
+    path, old = rng.choice(found)
+    new = other_literal(old, rng, _words(program, path, menu) if isinstance(old, str) else ())
+    return None if new is None else Edit("argument", path, new)
+
+
+def _words(program: Program, path: list[int], menu: Menu) -> tuple[str, ...]:
+    """What the documentation says that a string argument of an outermost call may be."""
+    call = program.statements[path[0]].value
+    if not isinstance(call, Call) or len(path) != 2:
+        return ()
+    position = path[1]
+    key = call.kwargs[position - len(call.args)][0] if position >= len(call.args) else None
+    for overload in menu(call.func):
+        for index, parameter in enumerate(overload):
+            if parameter.words and (parameter.name == key or (key is None and index == position)):
+                return parameter.words
+    return ()
+
+
+def outer_calls(program: Program) -> list[tuple[int, Call]]:
+    return [(i, s.value) for i, s in enumerate(program.statements) if isinstance(s.value, Call) and "." in s.value.func]
+
+
+def draw_option(program: Program, rng: random.Random, menu: Menu = no_menu) -> Edit | None:
+    """An optional argument switched on, or given another value than its default."""
+    calls = outer_calls(program)
+    if not calls:
+        return None
+    position, call = rng.choice(calls)
+    given = {key for key, _ in call.kwargs}
+    options: list[Parameter] = []
+    for overload in menu(call.func):
+        options += [p for p in overload[len(call.args) :] if not p.required and p.name not in given and p.kind in _CHOICES]
+    if not options:
+        return None
+    parameter = rng.choice(options)
+    value = _CHOICES[parameter.kind](parameter, rng)
+    return None if value is None else Edit("set_keyword", [position], [parameter.name, value])
+
+
+def _an_int(parameter: Parameter, rng: random.Random) -> Any:
+    near = [parameter.default + 1, parameter.default - 1] if isinstance(parameter.default, int) else []
+    return rng.choice([*near, 0, 1, -1, 2])
+
+
+def _a_float(parameter: Parameter, rng: random.Random) -> Any:
+    near = [parameter.default * 10, parameter.default / 10] if isinstance(parameter.default, float) else []
+    return rng.choice([*near, 0.0, 0.5, 1.0, 2.0, -1.0, 1e-3])
+
+
+def _a_bool(parameter: Parameter, rng: random.Random) -> Any:
+    return not parameter.default
+
+
+def _a_word(parameter: Parameter, rng: random.Random) -> Any:
+    options = [word for word in parameter.words if word != parameter.default]
+    return rng.choice(options) if options else None
+
+
+def _some_ints(parameter: Parameter, rng: random.Random) -> Any:
+    return rng.choice(([0], [-1], [0, 1], [1], [2, 2]))
+
+
+_CHOICES: dict[str, Callable[[Parameter, random.Random], Any]] = {
+    "int": _an_int, "float": _a_float, "number": _a_float, "bool": _a_bool, "str": _a_word, "ints": _some_ints,
+}  # fmt: skip
+
+
+def draw_naming(program: Program, rng: random.Random, menu: Menu = no_menu) -> Edit | None:
+    """The same argument by name instead of by position, or the other way round."""
+    calls = [(i, c) for i, c in outer_calls(program) if c.func[0] != "."]
+    if not calls:
+        return None
+    position, call = rng.choice(calls)
+    ways = menu(call.func)
+    names = [p.name for p in rng.choice(ways)] if ways else []
+    if call.kwargs and rng.random() < 0.5:
+        return Edit("by_position", [position], call.kwargs[0][0])
+    if len(call.args) > 1 and len(names) >= len(call.args):
+        return Edit("by_name", [position], names[len(call.args) - 1])
+    return None
+
+
+def draw_dropped(program: Program, rng: random.Random, menu: Menu = no_menu) -> Edit | None:
+    places = [(position, key) for position, s in enumerate(program.statements) if isinstance(s.value, Call) for key, _ in s.value.kwargs]
+    if not places:
+        return None
+    position, key = rng.choice(places)
+    return Edit("drop_keyword", [position], key)

@@ -1,0 +1,52 @@
+"""Which registered gradients exist in the installed TensorFlow, and which ones a trace reaches.
+
+TensorFlow keeps its gradients in one table from operators to functions. Each entry is replaced by itself behind a note of its name:
+they run while a function is traced (or op by op), never inside a graph, so the notes cost nothing where time is measured.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable
+
+from tensorflow.python.framework import ops
+
+Rule = Callable[..., Any]
+
+
+class Rules:
+    """The notes. `take` hands over what was reached since the last time."""
+
+    def __init__(self) -> None:
+        self._reached: set[str] = set()
+
+    def watch(self) -> None:
+        """Put a note in front of every gradient that is registered by now."""
+        for name, entry in _entries().items():
+            rule = entry["type"]
+            if rule is not None and not getattr(rule, "gradfuzz_noted", False):
+                entry["type"] = self._noted(name, rule)
+
+    def _noted(self, name: str, rule: Rule) -> Rule:
+        @functools.wraps(rule)
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            self._reached.add(name)
+            return rule(*args, **kwargs)
+
+        noted.gradfuzz_noted = True  # type: ignore[attr-defined]
+        return noted
+
+    def take(self) -> set[str]:
+        taken, self._reached = self._reached, set()
+        return taken
+
+
+def _entries() -> dict[str, dict[str, Any]]:
+    registry = getattr(ops, "gradient_registry", None) or ops._gradient_registry
+    found: dict[str, dict[str, Any]] = registry._registry
+    return found
+
+
+def existing_rules() -> set[str]:
+    """Operators with a registered gradient; those registered as having none are left out."""
+    return {name for name, entry in _entries().items() if entry["type"] is not None}

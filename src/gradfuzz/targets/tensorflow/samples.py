@@ -1,0 +1,174 @@
+"""Seeds from the installed TensorFlow alone: operator definitions and signatures tried out, docstring examples, and written Programs."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.errors import ProgramError
+from gradfuzz.program.codec import from_json, to_json
+from gradfuzz.program.model import Program
+from gradfuzz.program.parse import parse
+from gradfuzz.program.text import to_text
+from gradfuzz.targets.docstrings import examples
+from gradfuzz.targets.protocol import SeedProgram
+from gradfuzz.targets.tensorflow.bundle import tensors
+from gradfuzz.targets.tensorflow.children import in_children
+from gradfuzz.targets.tensorflow.point import Binding
+from gradfuzz.targets.tensorflow.probing import RAW, SEEDS_PER_CALLABLE, SEEDS_PER_WAY, attempts
+from gradfuzz.targets.tensorflow.rules import existing_rules
+from gradfuzz.targets.tensorflow.scenarios import pull
+from gradfuzz.targets.tensorflow.surface import callables
+
+EXAMPLES_PER_CALLABLE = 1
+# A callable that never gives a seed must not hold up the others.
+SECONDS = 1.5
+EXAMPLE_SECONDS = 1.0
+# One that ran so often without an output that moves has none.
+IN_VAIN = 5
+# An output that does not change at all under a relative shift of its inputs by SHIFT does not depend on them smoothly.
+SHIFT = 2.0**-10
+MOST_ELEMENTS = 2**14
+_WRITTEN = Path(__file__).with_name("operators.txt")
+
+
+def sample_seeds(target: Any) -> Iterator[SeedProgram]:
+    """Programs, each of which ran and depends on its inputs. Ones with the same text come once."""
+    seen: set[str] = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in _all(target):
+            text = to_text(seed.program)
+            if text not in seen:
+                seen.add(text)
+                yield seed
+
+
+def _all(target: Any) -> Iterator[SeedProgram]:
+    def work(thing: tuple[str, str]) -> Iterator[dict[str, Any]]:
+        found = _from_text(target, thing[1]) if thing[0] == "text" else _from_api(target, thing[1])
+        return ({"program": to_json(s.program), "source": s.source, "api": s.api} for s in found)
+
+    things = [("text", text) for text in written()] + [("api", path) for path in surface(target)]
+    for row in in_children(things, work):
+        yield SeedProgram(from_json(row["program"]), row["source"], row["api"])
+
+
+def surface(target: Any) -> list[str]:
+    """Callables that may have a derivative: operators without a registered gradient have none."""
+    rules = existing_rules()
+    paths = [path for path, _ in callables(target.language)]
+    return [path for path in paths if not path.startswith(RAW) or path[len(RAW) :] in rules]
+
+
+def _from_text(target: Any, text: str) -> Iterator[SeedProgram]:
+    program = _parsed(text, target)
+    if program is not None and tried(target, program, must_move=False) == WORKS:
+        yield SeedProgram(program, "written", program.api)
+
+
+def _from_api(target: Any, path: str) -> Iterator[SeedProgram]:
+    value = target.compiler.resolve(path)
+    yield from _probed(target, path, value)
+    yield from _documented(target, path, value)
+
+
+def written() -> list[str]:
+    """Programs for operators whose definition does not tell what they want."""
+    parts = _WRITTEN.read_text(encoding="utf-8").split("\n\n")
+    return [part + "\n" for part in parts if part.strip() and not part.startswith("#")]
+
+
+def _probed(target: Any, path: str, value: Any) -> Iterator[SeedProgram]:
+    found: Counter[str] = Counter()
+    vain, until = 0, time.monotonic() + SECONDS
+    for way, texts in attempts(path, value):
+        if found[way] >= SEEDS_PER_WAY:
+            continue
+        for text in texts:
+            program = _parsed(text, target)
+            said = RAISES if program is None else tried(target, program)
+            if program is not None and said == WORKS:
+                yield SeedProgram(program, f"signature:{path}", path)
+                found[way] += 1
+                break
+            vain += said == IDLE
+            if time.monotonic() > until or (vain >= IN_VAIN and not found):
+                return
+        if sum(found.values()) >= SEEDS_PER_CALLABLE:
+            return
+
+
+def _documented(target: Any, path: str, value: Any) -> Iterator[SeedProgram]:
+    """Examples that call what they document."""
+    found, until = 0, time.monotonic() + EXAMPLE_SECONDS
+    for program in examples(getattr(value, "__doc__", None) or "", target.compiler):
+        if found >= EXAMPLES_PER_CALLABLE or time.monotonic() > until:
+            return
+        if any(call.func == path for call in program.calls()) and works(target, program):
+            yield SeedProgram(program, f"docstring:{path}", path)
+            found += 1
+
+
+def _parsed(text: str, target: Any) -> Program | None:
+    try:
+        return parse(text, target.language)
+    except ProgramError:
+        return None
+
+
+# What trying a Program says: it is a seed, it runs and has nothing to differentiate, it does not run.
+WORKS, IDLE, RAISES = "works", "idle", "raises"
+
+
+def works(target: Any, program: Program) -> bool:
+    return tried(target, program) == WORKS
+
+
+def tried(target: Any, program: Program, must_move: bool = True) -> str:
+    """Whether the Program runs, gives finite numbers that move when its inputs do, and is not declared to have no derivative."""
+    try:
+        binding = Binding(program, target.compiler, target.plans)
+        function = binding.build()
+        binding.add_weights(function)
+        fixed, here = tensors(binding.fixed), tensors(binding.leaves)
+        outputs = function(here, fixed)
+        if not here or not outputs or sum(int(np.prod(o.shape)) for o in outputs) > MOST_ELEMENTS:
+            return IDLE
+        again = function(here, fixed)
+        moved = function(tensors([_shifted(x) for x in binding.leaves]), fixed)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:
+        return RAISES
+    if not must_move:
+        return WORKS
+    if not _moves(outputs, again, moved):
+        return IDLE
+    try:
+        pull(lambda xs: function(xs, fixed), here, [np.ones(tuple(o.shape), o.dtype.as_numpy_dtype) for o in outputs])
+    except Exception as error:
+        return IDLE if target.classify(error).kind == "unsupported" else WORKS
+    return WORKS
+
+
+def _moves(outputs: list[Any], again: list[Any], moved: list[Any]) -> bool:
+    """Finite, the same when run again, and others elsewhere."""
+    ours, same, theirs = ([np.asarray(o) for o in side] for side in (outputs, again, moved))
+    if [o.shape for o in ours] != [o.shape for o in theirs] or not all(np.isfinite(o).all() for o in ours):
+        return False
+    if not all(np.array_equal(a, b) for a, b in zip(ours, same)):
+        return False
+    return any(bool((a != b).any()) for a, b in zip(ours, theirs))
+
+
+def _shifted(x: Any) -> Any:
+    """Each element moved in proportion to itself, by different amounts: many functions do not see a common factor."""
+    amounts = np.cos(1.0 + np.arange(x.size)).reshape(x.shape)
+    return np.asarray(x * (1 + SHIFT * (amounts * (1 + 1j) if x.dtype.kind == "c" else amounts)), x.dtype)

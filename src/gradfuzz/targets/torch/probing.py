@@ -1,0 +1,76 @@
+"""Seeds from signatures: each public API without samples is called with tensors of several kinds until it works.
+
+What is tried is data (probes.json): by the name of a parameter, else by its kind.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from gradfuzz.targets.protocol import Overload, Parameter
+
+_DATA = json.loads(Path(__file__).with_name("probes.json").read_text())
+_PLACE = re.compile(r"\$[a-z_0-9]+")
+
+COMBINATIONS = 24  # per profile and overload
+MOST_OVERLOADS = 4
+
+
+def attempts(path: str, form: str, ways: list[Overload]) -> Iterator[list[str]]:
+    """Program texts to try, in groups by the kind of tensor: one text of each group is enough."""
+    for overload, profile in itertools.product(ways[:MOST_OVERLOADS] or [()], _DATA["profiles"]):
+        yield list(_texts(path, form, overload, profile))
+
+
+def _texts(path: str, form: str, overload: Overload, profile: str) -> Iterator[str]:
+    required = [p for p in overload if p.required]
+    if form in ("function", "method") and not any(p.kind in ("tensor", "tensors", "starred") for p in required):
+        first = next((p for p in overload if p.kind in ("tensor", "other") and p not in required), None)
+        required += [first] if first is not None and form == "function" else []
+    options = [_options(p) for p in required]
+    # Combinations with few departures from the first choices come first.
+    choices = sorted(itertools.product(*(range(len(o)) for o in options)), key=sum)[:COMBINATIONS]
+    for choice in choices:
+        arguments = [(p, texts[i]) for p, texts, i in zip(required, options, choice)]
+        yield from _calls(path, form, arguments, profile)
+
+
+def _options(parameter: Parameter) -> list[str]:
+    named = _DATA["parameters"].get(parameter.name)
+    if named is not None:
+        return list(named)
+    if parameter.words:
+        return [json.dumps(word) for word in parameter.words[:3]]
+    return list(_DATA["kinds"].get(parameter.kind, _DATA["kinds"]["other"]))
+
+
+def _calls(path: str, form: str, arguments: list[tuple[Parameter, str]], profile: str) -> Iterator[str]:
+    texts = [f"{p.name}={text}" if p.keyword else text for p, text in arguments]
+    name = path.rsplit(".", 1)[-1]
+    if form == "function":
+        yield _filled("{}y = " + f"{path}({', '.join(texts)})", profile)
+    elif form == "method":
+        rest = texts if not arguments or arguments[0][0].name != "self" else texts[1:]
+        yield _filled("{}y = " + f"$tensor.{name}({', '.join(rest)})", profile)
+    else:
+        made = f"m = {path}({', '.join(texts)})\n"
+        forwards = ["$tensor", "$tensor, $tensor"] if form == "object" else _DATA["forwards"]
+        for forward in forwards if form == "module" else forwards[:1]:
+            yield _filled("{}" + made + f"y = m({forward})", profile)
+
+
+def _filled(call: str, profile: str) -> str:
+    inputs: list[str] = []
+
+    def place(match: re.Match[str]) -> str:
+        name = f"x{len(inputs)}"
+        recipe = profile if match.group() == "$tensor" else _DATA["tensors"][match.group()]
+        inputs.append(f"{name} = {recipe.replace('$seed', str(len(inputs) + 1))}\n")
+        return name
+
+    body = _PLACE.sub(place, call)
+    return body.replace("{}", "".join(inputs), 1) + "\n"

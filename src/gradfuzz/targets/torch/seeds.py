@@ -1,0 +1,140 @@
+"""All seeds that the installed PyTorch offers: its own samples, docstring examples, and calls made up from signatures."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import Any, Callable
+
+import numpy as np
+import torch
+
+from gradfuzz.errors import ProgramError
+from gradfuzz.program.model import Program
+from gradfuzz.program.parse import parse
+from gradfuzz.program.text import to_text
+from gradfuzz.targets.docstrings import examples
+from gradfuzz.targets.evaluate import resolve
+from gradfuzz.targets.protocol import SeedProgram
+from gradfuzz.targets.torch.probing import attempts
+from gradfuzz.targets.torch.rules import entries, out_of_reach
+from gradfuzz.targets.torch.samples import sample_seeds
+from gradfuzz.targets.torch.signatures import overloads
+from gradfuzz.targets.torch.surface import public
+
+PROBED_PER_API = 2
+EXAMPLES_PER_API = 1
+MOST_ATTEMPTS = 160
+# An operator whose backward formula has an operator of its own is reached through it; called alone, that one's inputs
+# (saved results of the other) would not be independent of each other.
+DERIVED = ("backward", "_grad")
+
+
+def library_seeds(target: Any, trying: Callable[[str], bool]) -> Iterator[SeedProgram]:
+    """Programs that ran, each once. `trying` is told of each API before it is tried out, and may say no to it."""
+    seen: set[str] = set()
+    apis: set[str] = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in _all(target, apis, trying):
+            text = to_text(seed.program)
+            if text not in seen:
+                seen.add(text)
+                apis.add(seed.api)
+                yield seed
+
+
+def _all(target: Any, apis: set[str], trying: Callable[[str], bool]) -> Iterator[SeedProgram]:
+    nodes: set[str] = set()
+    for seed in sample_seeds(target):
+        nodes |= reached(target, seed.program)
+        yield seed
+    for path, form in public(target.language):
+        if out_of_reach(path.rsplit(".", 1)[-1]) or not trying(path):
+            continue
+        found = list(documented(target, path, form))
+        if path not in apis:
+            found += probed(target, path, form)
+        for seed in found:
+            nodes |= reached(target, seed.program)
+            yield seed
+    for entry in entries():
+        path = f"torch.ops.aten.{entry.operator}" if "." in entry.operator else f"torch.ops.aten.{entry.operator}.default"
+        wanted = entry.node not in nodes and entry.implemented and not entry.operator.endswith(DERIVED)
+        if wanted and not out_of_reach(entry.operator) and trying(path):
+            yield from probed(target, path, "function")
+
+
+def probed(target: Any, path: str, form: str) -> Iterator[SeedProgram]:
+    """Calls made up from the signature, at most one per kind of tensor."""
+    found = tried = 0
+    for texts in attempts(path, form, overloads(path, target.language)):
+        for text in texts:
+            tried += 1
+            program = _parsed(text, target)
+            if program is not None and differentiates(target, program):
+                yield SeedProgram(program, f"signature:{path}", path)
+                found += 1
+                break
+        if found >= PROBED_PER_API or tried >= MOST_ATTEMPTS:
+            return
+
+
+def documented(target: Any, path: str, form: str) -> Iterator[SeedProgram]:
+    """Examples in a docstring that call what it documents."""
+    name = "." + path.rsplit(".", 1)[-1]
+    found = 0
+    try:
+        text = inspect.getdoc(resolve(path, target.language)) or ""
+    except ProgramError:
+        return
+    if ">>>" not in text:
+        return
+    for program in examples(text, target.compiler):
+        if any(call.func == path or (form == "method" and call.func == name) for call in program.calls()) and differentiates(
+            target, program
+        ):
+            yield SeedProgram(program, f"docstring:{path}", path)
+            found += 1
+            if found >= EXAMPLES_PER_API:
+                return
+
+
+def _parsed(text: str, target: Any) -> Program | None:
+    try:
+        return parse(text, target.language)
+    except ProgramError:
+        return None
+
+
+def differentiates(target: Any, program: Program) -> bool:
+    """Whether the Program runs, gives finite numbers, and PyTorch says that they depend on its inputs."""
+    try:
+        point = target.point(program)
+        outputs = point.first()
+        if not outputs or not point.names or not all(o.size and np.isfinite(o).all() for o in outputs):
+            return False
+        return bool(_taped(point))
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:
+        return False
+
+
+def reached(target: Any, program: Program) -> set[str]:
+    """Names of the nodes on the Program's tape."""
+    try:
+        point = target.point(program)
+        point.first()
+        return set(point.nodes(_taped(point)))
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:
+        return set()
+
+
+def _taped(point: Any) -> Iterable[torch.Tensor]:
+    leaves = [x.detach().requires_grad_() for x in point.leaves]
+    with torch.enable_grad():
+        return [o for o in point.function(leaves) if o.requires_grad]
