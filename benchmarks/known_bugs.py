@@ -51,7 +51,7 @@ def symptom_fits(symptom: str, finding: dict[str, Any]) -> bool:
     if symptom == "output_mismatch_under_ad":
         return kind == "value"
     if symptom == "crash":
-        return kind in ("crash", "internal", "timeout", "memory")
+        return kind in ("crash", "internal", "timeout", "memory", "status")
     if symptom == "spurious_error":
         return kind in ("status", "internal")
     return symptom == "other"

@@ -10,6 +10,10 @@ _PUBLIC = ("GradientMismatch", "check_gradients", "gradients_agree")
 
 
 def __getattr__(name):  # type: ignore[no-untyped-def]
+    if name == "record":
+        from gradfuzz.targets.recording import record
+
+        return record
     if name in _PUBLIC:
         from gradfuzz.testing import check
 

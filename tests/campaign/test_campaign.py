@@ -123,3 +123,27 @@ def _numbers(store):
 
 def _mutants(store):
     return sum(sum(json.loads(row[0]).values()) for row in sqlite3.connect(store).execute("select counts from batches"))
+
+
+def test_coverage_and_refusals_are_kept_and_shown(folder):
+    assert gradfuzz(*RUN, "--mutants", 60, cwd=folder).returncode == 1
+    shown = gradfuzz("coverage", cwd=folder)
+    assert shown.returncode == 0 and "second" in shown.stdout and "GPUs only" in shown.stdout, shown.stderr
+    tables = json.loads(gradfuzz("coverage", "--json", cwd=folder).stdout)
+    assert {"SinBackward0", "ExpBackward0"} <= set(tables["reverse"]["reached"])
+    assert "CosBackward0" in tables["reverse"]["missing"]["no seed"]
+    assert 0 < tables["forward"]["share"] < 0.2
+    refused = json.loads(gradfuzz("refusals", "--json", cwd=folder).stdout)
+    assert all(set(row) == {"api", "kind", "message", "times"} for row in refused)
+    for command in ("coverage", "refusals"):
+        wrong = gradfuzz(command, "--campaign", 99, cwd=folder)
+        assert wrong.returncode == 2 and "no campaign 99" in wrong.stderr + wrong.stdout
+
+
+def test_a_list_of_signatures_chooses_and_makes_up_seeds(folder):
+    (folder / "apis.txt").write_text("# mine\ntorch.special.xlog1py(input, other)\ntorch.nowhere(input)\n")
+    done = gradfuzz("run", "torch", "--seeds", "seeds.py", "--module", "planted_torch", "--apis", "apis.txt", "--mutants", 20,
+                    "--workers", 1, cwd=folder)  # fmt: skip
+    assert done.returncode in (0, 1), done.stderr + done.stdout
+    assert "torch.nowhere: no call could be made up" in done.stdout
+    assert ", 1 APIs" in done.stdout

@@ -67,3 +67,30 @@ def test_an_ambiguous_id_names_the_candidates(tmp_path):
         store.add_finding(campaign, key, {"id": key, "confirmed": True})
     with pytest.raises(StoreError, match="sin-1, sin-2"):
         store.finding("sin")
+
+
+def test_an_older_store_gets_what_was_added_and_keeps_what_it_has(tmp_path):
+    path = tmp_path / "old.db"
+    store = Store(path, create=True)
+    number = store.begin("torch", "1.0", {})
+    store.add_batch(number, 0, "torch.sin", SUMMARY, ["reverse:Sin"])
+    store.close()
+    with sqlite3.connect(path) as db:  # as the first form was
+        db.executescript("alter table batches drop column lesson; drop table existing_rules; pragma user_version = 1;")
+    db.close()
+    store = Store(path, create=False)
+    store.set_existing_rules(number, {"reverse:Sin": "", "reverse:Cos": "no reason"})
+    assert store.existing_rules(number) == {"reverse:Sin": "", "reverse:Cos": "no reason"}
+    assert store.finished_batches(number) == {0: {"features": [], "edits": {}, "findings": []}}
+    assert store.rules(number) == ["reverse:Sin"]
+
+
+def test_refusals_are_counted_by_api_and_kind(tmp_path):
+    store = Store(tmp_path / "s.db", create=True)
+    number = store.begin("torch", "1.0", {})
+    store.add_batch(number, 0, "torch.sin", {**SUMMARY, "refusals": {"shape: bad: size": 2}}, [])
+    store.add_batch(number, 1, "torch.sin", {**SUMMARY, "refusals": {"shape: bad: size": 1, "dtype: no": 1}}, [])
+    assert store.refusals(number) == [("torch.sin", "shape", "bad: size", 3), ("torch.sin", "dtype", "no", 1)]
+
+
+SUMMARY = {"counts": {"agree": 1}, "reasons": {}, "refusals": {}, "cpu": 0.1, "lesson": {"features": [], "edits": {}, "findings": []}}

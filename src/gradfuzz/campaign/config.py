@@ -20,6 +20,7 @@ class Config:
     seconds: float | None = DEFAULT_SECONDS
     mutants: int | None = None
     apis: tuple[str, ...] = ()
+    signatures: tuple[str, ...] = ()  # of listed APIs, to make up calls of those without seeds
     seed_files: tuple[str, ...] = ()
     order: int | None = None  # None: as deep as the target's costs allow
     scenarios: tuple[str, ...] = ()

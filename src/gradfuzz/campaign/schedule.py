@@ -52,7 +52,8 @@ class Schedule:
             self._by_api[api].append(index)
         self._turn = 0
         self._rounds: list[list[Batch]] = [self._first_round()]
-        self._learnt = 0  # batches taken in, in the order of their numbers
+        self._lessons: list[tuple[Batch, dict[str, Any]]] = []  # in the order of the batches' numbers
+        self._applied = 0  # of those: plans may not know more than the round before the last
         self.features: set[str] = set()
         self._energy = [1.0] * len(apis)
         self._told: set[tuple[str, str]] = set()
@@ -65,8 +66,12 @@ class Schedule:
         """The batch with this number; None while the round it belongs to cannot be planned yet."""
         round_number, position = self._place(number)
         while round_number >= len(self._rounds):
-            if self._learnt < self._end(len(self._rounds) - 2):
+            known = self._end(len(self._rounds) - 2)
+            if len(self._lessons) < known:
                 return None
+            while self._applied < known:
+                self._apply(*self._lessons[self._applied])
+                self._applied += 1
             self._rounds.append(self._later_round(len(self._rounds)))
         return self._rounds[round_number][position]
 
@@ -121,20 +126,23 @@ class Schedule:
 
         `lesson`: features that came up, edits as {name: [tried, valid]}, findings as keys.
         """
-        assert batch.number == self._learnt, (batch.number, self._learnt)
-        self._learnt += 1
-        api = self.apis[batch.seed_index]
+        assert batch.number == len(self._lessons), (batch.number, len(self._lessons))
         new = sorted(set(lesson["features"]) - self.features)
         self.features.update(new)
+        kept = {"features": new, "edits": lesson["edits"], "findings": sorted(lesson["findings"])}
+        self._lessons.append((batch, kept))
+        return kept
+
+    def _apply(self, batch: Batch, lesson: Mapping[str, Any]) -> None:
+        api = self.apis[batch.seed_index]
         told = {(api, key) for key in lesson["findings"]}
         fresh = told - self._told
         self._told |= told
         if told and not fresh:
             self._again[api] += 1
         energy = self._energy[batch.seed_index]
-        self._energy[batch.seed_index] = MEMORY * energy + 0.2 + len(new) + 3 * len(fresh)
+        self._energy[batch.seed_index] = MEMORY * energy + 0.2 + len(lesson["features"]) + 3 * len(fresh)
         for name, (tried, valid) in lesson["edits"].items():
             known = self._edits[api][name]
             known[0] += tried
             known[1] += valid
-        return {"features": new, "edits": lesson["edits"], "findings": sorted(lesson["findings"])}

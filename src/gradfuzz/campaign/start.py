@@ -12,7 +12,10 @@ from gradfuzz.campaign.config import Config
 from gradfuzz.campaign.pool import Pool
 from gradfuzz.errors import GradfuzzError, StoreError, TargetError
 from gradfuzz.seeds.library import Seed, file_seeds, library_seeds
+from gradfuzz.seeds.signatures import read_signature
 from gradfuzz.store import Store
+
+PROBE_LIMIT = 30.0
 
 
 def run_campaign(config: Config, store_path: Path, resume: bool, watcher: Watcher, say: Callable[[str], None]) -> tuple[int, State]:
@@ -24,7 +27,8 @@ def run_campaign(config: Config, store_path: Path, resume: bool, watcher: Watche
         Store(store_path, create=False).close()  # a foreign file is refused before anything is started
     say(f"starting {config.launch.target}")
     with Pool(config.launch, config.workers) as pool:
-        seeds = choose(gather(config, pool, say), config.apis)
+        seeds = gather(config, pool, say)
+        seeds = choose(seeds + signature_seeds(pool, config.signatures, {s.api for s in seeds}, say), config.apis)
         if resume:
             number = _checked(store, pool, config)
         else:
@@ -48,6 +52,22 @@ def gather(config: Config, pool: Pool, say: Callable[[str], None]) -> list[Seed]
         if not path.exists():
             raise GradfuzzError(f"--seeds {name}: there is no such file")
         found.extend(file_seeds(path, config.launch.target, config.launch.modules))
+    return found
+
+
+def signature_seeds(pool: Pool, signatures: tuple[str, ...], known: set[str], say: Callable[[str], None]) -> list[Seed]:
+    """Seeds for listed APIs that have none, made up from their signatures."""
+    found: list[Seed] = []
+    for line in signatures:
+        api, parameters = read_signature(line)
+        if api in known or parameters is None:
+            continue
+        event = pool.run("probe", api=api, parameters=parameters, limit=PROBE_LIMIT)
+        rows = event.data.get("seeds", [])
+        found.extend(Seed(row["api"], row["source"], row["program"]) for row in rows)
+        if not rows:
+            why = event.data.get("refused") or event.data.get("cause") or "nothing that was tried works"
+            say(f"{api}: no call could be made up from its signature ({why})")
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from gradfuzz import __version__
-from gradfuzz.cli import chain, check, coverage, eps, findings, fuzz_function, report, run, targets
+from gradfuzz.cli import chain, check, coverage, eps, findings, fuzz_function, record, report, run, targets
 from gradfuzz.cli.console import guarded
 
 app = typer.Typer(
@@ -29,6 +29,7 @@ app.command()(guarded(targets.targets))
 app.command("report")(guarded(report.report))
 app.command("coverage")(guarded(coverage.coverage))
 app.command("refusals")(guarded(coverage.refusals))
+app.command("record")(guarded(record.record))
 app.command("eps")(guarded(eps.eps))
 app.command("fuzz-function")(guarded(fuzz_function.fuzz_function))
 

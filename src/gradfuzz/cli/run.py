@@ -62,8 +62,10 @@ def run(
     launch = Launch(
         target, python or sys.executable, tuple(module or ()), (os.getcwd(),) if module else (), seconds(timeout), memory,
     )  # fmt: skip
+    listed = _api_file(apis)
+    names = tuple("?" + line.split("(")[0].strip() for line in listed)
     config = Config(
-        launch, seed, limit, mutants, tuple(api or ()) + _api_file(apis), tuple(map(str, seeds or ())), order,
+        launch, seed, limit, mutants, tuple(api or ()) + names, listed, tuple(map(str, seeds or ())), order,
         _scenarios(scenario or [], order or DEFAULT_ORDER), workers or os.cpu_count() or 1,
     )  # fmt: skip
     display = LiveDisplay() if out.is_terminal else PlainDisplay()
@@ -79,17 +81,17 @@ def run(
 
 
 def _api_file(path: Path | None) -> tuple[str, ...]:
-    """Names from a list of names or signatures; those without seeds are no error in a list."""
+    """The lines of a list of names or signatures."""
     if path is None:
         return ()
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise GradfuzzError(f"--apis {path}: {error.strerror}") from None
-    names = [line.split("(")[0].strip() for line in lines if line.strip() and not line.startswith("#")]
+    names = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     if not names:
         raise GradfuzzError(f"--apis {path}: the file names no API; write one a line, as in torch.nn.functional.kl_div")
-    return tuple("?" + name for name in names)
+    return tuple(names)
 
 
 def _scenarios(names: list[str], order: int) -> tuple[str, ...]:

@@ -40,6 +40,10 @@ SMALLEST = {2.0**-52: 1e-300, 2.0**-23: 1e-36}
 WHOLE = 2.0**51
 LARGE_STEPS = tuple(2.0**k for k in (2, 8, 20, 40, 60, 100, 200, 330))
 LARGEST = 1e300
+# A step over which a continuous function moves by no more than its slope says, with room for curvature; a jump moves at once.
+JUMP_STEP = 2.0**-36
+JUMP = 2.0**16
+NOISE = 256.0
 TINY_STEPS = tuple(2.0**-k for k in (26, 30, 34, 38, 42, 46, 60, 90))
 
 
@@ -91,7 +95,12 @@ def judge(trial: Trial, order: int, numbers: dict[Modes, float], base: Modes) ->
         return [_inconclusive(order, line, "noisy or ill-conditioned")]
     broken = [m for m in wrong if not np.isfinite(line.numbers[m])]
     if broken:
-        return [_judge_nonfinite(trial, order, line, broken, base)]
+        # Other nestings may be finite and wrong: that is another bug.
+        finite = [m for m in wrong if m not in broken]
+        verdicts = [_judge_nonfinite(trial, order, line, broken, base)]
+        if finite and not line.numeric.kink:
+            verdicts += [v for v in [_judge_wrong(trial, order, line, finite, base)] if v.is_finding]
+        return verdicts
     if line.numeric.kink and (order > 1 or not _outside(line)):
         return [_inconclusive(order, line, "kink: inside the one-sided derivatives")]
     return [_judge_wrong(trial, order, line, wrong, base)]
@@ -135,6 +144,8 @@ def _judge_wrong(trial: Trial, order: int, line: Line, wrong: list[Modes], base:
             return _inconclusive(order, line, "kink: inside the one-sided derivatives")
     number = line.numbers[wrong[0]]
     gap = abs(number - line.numeric.value)
+    if _jumps(trial, line, base):
+        return _inconclusive(order, line, "jump: the function is not continuous here")
     if _out_of_range(trial, order):
         return _inconclusive(order, line, "overflow: powers of the inputs leave the range of a double")
     if _agrees_at_its_own_scale(trial, line, wrong, base):
@@ -207,6 +218,21 @@ def _out_of_range(trial: Trial, order: int) -> bool:
     limit = 1e300 ** (1 / (2 * order))
     sizes = [np.abs(x[x != 0]) for x in trial.inputs if x.size]
     return any(s.size and (float(s.max()) > limit or float(s.min()) < 1 / limit) for s in sizes)
+
+
+def _jumps(trial: Trial, line: Line, base: Modes) -> bool:
+    """Whether the function changes by more over a vanishing step than any slope that was seen explains."""
+    us = [trial.direction(i) for i in range(len(base))]
+    along = trial.line(base, us, line.along)
+    at_zero = trial.components(trial.attempt(base, us))
+    slope = max(map(abs, [line.numeric.magnitude, *(n for n in line.numbers.values() if np.isfinite(n))]))
+    with np.errstate(all="ignore"):
+        noise = NOISE * trial.epsilon * float(np.abs(at_zero).sum())
+        for step in (JUMP_STEP, -JUMP_STEP):
+            there = along(step)
+            if there.shape == at_zero.shape and float(np.abs(there - at_zero).sum()) > noise + JUMP * abs(step) * slope:
+                return True
+    return False
 
 
 def _agrees_at_its_own_scale(trial: Trial, line: Line, wrong: list[Modes], base: Modes) -> bool:

@@ -142,6 +142,9 @@ class Target(Protocol):
         Trying out an API may kill the process: `trying` is told its name before, and says no if it has done so already.
         """
 
+    def probe(self, api: str, overload: Overload) -> Iterable[SeedProgram]:
+        """Programs that call an API, made up from a signature that somebody wrote down. Raises ProgramError for names it may not call."""
+
     def parameters(self, func: str) -> list[Overload]:
         """What a Program's call takes (`torch.add`, `.add`), as far as the library says; edits of arguments learn from it."""
 

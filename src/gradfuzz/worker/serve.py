@@ -12,10 +12,11 @@ import time
 import traceback
 from typing import Any
 
+from gradfuzz.errors import ProgramError
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.program.codec import from_json, to_json
-from gradfuzz.targets.protocol import Outcome, Target, nestings, scenario_name
+from gradfuzz.targets.protocol import Outcome, Parameter, Target, nestings, scenario_name
 from gradfuzz.worker.batch import mutant, run_batch
 from gradfuzz.worker.chains import list_ops, run_chains
 from gradfuzz.worker.finish import finish
@@ -96,6 +97,15 @@ class Worker:
 
     def do_rules(self, job: Job) -> dict[str, Any]:
         return {"rules": self.target.rules()}
+
+    def do_probe(self, job: Job) -> dict[str, Any]:
+        """Seeds for an API from a signature; none where nothing works."""
+        overload = tuple(Parameter(**p) for p in job["parameters"])
+        try:
+            found = [{"api": s.api, "source": s.source, "program": to_json(s.program)} for s in self.target.probe(job["api"], overload)]
+        except ProgramError as error:
+            return {"seeds": [], "refused": str(error)}
+        return {"seeds": found}
 
     def do_seeds(self, job: Job) -> dict[str, Any]:
         """Write the library's own seeds to a file, one JSON object a line; the file appears whole or not at all."""

@@ -78,6 +78,9 @@ class JaxTarget:
 
         return sample_seeds(self)
 
+    def probe(self, api: str, overload: Overload) -> Iterable[SeedProgram]:
+        return []  # its functions say what they take, and are tried out from that
+
     def parameters(self, func: str) -> list[Overload]:
         return []
 

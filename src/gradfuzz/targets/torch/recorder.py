@@ -64,6 +64,7 @@ class Recorder:
         self.language, self.exact = language, exact
         self.inputs: list[Let] = []
         self.calls: list[Let] = []
+        self.originals: dict[str, torch.Tensor] = {}  # the tensors behind the inputs, by name
         self.known: dict[int, Expr] = {}
         self.alive: list[Any] = []
 
@@ -75,6 +76,7 @@ class Recorder:
         name = INPUT_NAMES[index] if index < len(INPUT_NAMES) else f"x{index}"
         recipe: Tensor = recipe_of(tensor, index, structure, self.exact)
         self.inputs.append(Let((name,), recipe))
+        self.originals[name] = tensor
         return self._track(tensor.detach(), Ref(name))
 
     def _track(self, tensor: torch.Tensor, expression: Expr) -> Recorded:
@@ -95,7 +97,7 @@ class Recorder:
             result = func(*_plain(args), **_plain(kwargs))
         if not _has_tensor(result):
             return result
-        expression = self._expression(func, args, kwargs)
+        expression = self.expression(func, args, kwargs)
         name = f"y{len(self.calls)}"
         self.calls.append(Let((name,), expression))
         return self._wrap_result(result, Ref(name))
@@ -110,7 +112,8 @@ class Recorder:
             return tuple(parts) if isinstance(result, tuple) else parts
         return result
 
-    def _expression(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Expr:
+    def expression(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Expr:
+        """The call as an expression; tensors not met before become inputs."""
         path = function_name(func)
         name = path.rsplit(".", 1)[-1]
         if name == "__get__":

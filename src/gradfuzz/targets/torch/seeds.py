@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, Callable
 
 import numpy as np
@@ -14,9 +15,11 @@ from gradfuzz.errors import ProgramError
 from gradfuzz.program.model import Program
 from gradfuzz.program.parse import parse
 from gradfuzz.program.text import to_text
+from gradfuzz.program.values import materialise
 from gradfuzz.targets.docstrings import examples
 from gradfuzz.targets.evaluate import resolve
-from gradfuzz.targets.protocol import SeedProgram
+from gradfuzz.targets.protocol import Overload, SeedProgram
+from gradfuzz.targets.torch.modules import is_module_class
 from gradfuzz.targets.torch.probing import attempts
 from gradfuzz.targets.torch.rules import entries, out_of_reach
 from gradfuzz.targets.torch.samples import sample_seeds
@@ -26,6 +29,7 @@ from gradfuzz.targets.torch.surface import public
 PROBED_PER_API = 2
 EXAMPLES_PER_API = 1
 MOST_ATTEMPTS = 160
+TRIANGLE_STEP = 1e-3
 # An operator whose backward formula has an operator of its own is reached through it; called alone, that one's inputs
 # (saved results of the other) would not be independent of each other.
 DERIVED = ("backward", "_grad")
@@ -66,19 +70,26 @@ def _all(target: Any, apis: set[str], trying: Callable[[str], bool]) -> Iterator
             yield from probed(target, path, "function")
 
 
-def probed(target: Any, path: str, form: str) -> Iterator[SeedProgram]:
+def probed(target: Any, path: str, form: str, ways: list[Overload] | None = None) -> Iterator[SeedProgram]:
     """Calls made up from the signature, at most one per kind of tensor."""
     found = tried = 0
-    for texts in attempts(path, form, overloads(path, target.language)):
+    for texts in attempts(path, form, ways or overloads(path, target.language)):
         for text in texts:
             tried += 1
             program = _parsed(text, target)
             if program is not None and differentiates(target, program):
-                yield SeedProgram(program, f"signature:{path}", path)
+                yield SeedProgram(with_symmetry(target, program), f"signature:{path}", path)
                 found += 1
                 break
         if found >= PROBED_PER_API or tried >= MOST_ATTEMPTS:
             return
+
+
+def form_of(path: str, target: Any) -> str:
+    """Whether a name is a method, a module or a function."""
+    if path.startswith("torch.Tensor."):
+        return "method"
+    return "module" if is_module_class(resolve(path, target.language)) else "function"
 
 
 def documented(target: Any, path: str, form: str) -> Iterator[SeedProgram]:
@@ -95,7 +106,7 @@ def documented(target: Any, path: str, form: str) -> Iterator[SeedProgram]:
         if any(call.func == path or (form == "method" and call.func == name) for call in program.calls()) and differentiates(
             target, program
         ):
-            yield SeedProgram(program, f"docstring:{path}", path)
+            yield SeedProgram(with_symmetry(target, program), f"docstring:{path}", path)
             found += 1
             if found >= EXAMPLES_PER_API:
                 return
@@ -122,6 +133,41 @@ def differentiates(target: Any, program: Program) -> bool:
         return False
 
 
+def with_symmetry(target: Any, program: Program) -> Program:
+    """A function that reads one triangle of a matrix alone takes it for symmetric: then its inputs are, and stay so."""
+    names = [name for name, r in program.inputs.items() if r.differentiable]
+    for position, name in enumerate(names):
+        recipe = program.inputs[name]
+        if recipe.structure or len(recipe.shape) < 2 or recipe.shape[-1] != recipe.shape[-2] or recipe.shape[-1] < 2:
+            continue
+        arrays = [materialise(program.inputs[n]) for n in names]
+        before, upper, lower = (_outputs(target, program, arrays, position, part) for part in (None, np.triu, np.tril))
+        if before is None or upper is None or lower is None or _same(before, upper) == _same(before, lower):
+            continue
+        for structure in ("symmetric", "positive_definite"):
+            candidate = program.with_inputs({name: replace(recipe, structure=structure)})
+            if differentiates(target, candidate):
+                return with_symmetry(target, candidate)
+    return program
+
+
+def _outputs(target: Any, program: Program, arrays: list[Any], position: int, part: Any) -> list[Any] | None:
+    """The outputs with one triangle of one input moved a little."""
+    moved = list(arrays)
+    if part is not None:
+        offset = 1 if part is np.triu else -1
+        moved[position] = arrays[position] + part(np.full(arrays[position].shape, TRIANGLE_STEP), offset)
+    try:
+        outputs: list[Any] = target.point(program, moved).first()
+    except Exception:
+        return None
+    return outputs
+
+
+def _same(a: list[Any], b: list[Any]) -> bool:
+    return all(x.shape == y.shape and np.array_equal(x, y) for x, y in zip(a, b))
+
+
 def reached(target: Any, program: Program) -> set[str]:
     """Names of the nodes on the Program's tape."""
     try:
@@ -137,4 +183,4 @@ def reached(target: Any, program: Program) -> set[str]:
 def _taped(point: Any) -> Iterable[torch.Tensor]:
     leaves = [x.detach().requires_grad_() for x in point.leaves]
     with torch.enable_grad():
-        return [o for o in point.function(leaves) if o.requires_grad]
+        return [o for o in point.function(leaves) if o.grad_fn is not None]

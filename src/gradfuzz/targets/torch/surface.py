@@ -42,9 +42,7 @@ def _computes(space: str, name: str, value: Any) -> bool:
     if space == "torch":
         return getattr(value, "__module__", None) == "torch.functional" or bool(_schemas(name))
     home = getattr(value, "__module__", None)
-    return home is None or home.startswith(
-        ("torch.nn", "torch.masked", "torch.sparse", "torch._C", "torch.functional", "torch._jit_internal")
-    )
+    return home is None or home.startswith(("torch.nn", "torch.masked", "torch.sparse", "torch._C", "torch.functional"))
 
 
 def _schemas(name: str) -> list[Any]:

@@ -75,6 +75,11 @@ class TorchTarget:
 
         return library_seeds(self, trying)
 
+    def probe(self, api: str, overload: Overload) -> Iterable[SeedProgram]:
+        from gradfuzz.targets.torch.seeds import form_of, probed
+
+        return probed(self, api, form_of(api, self), [overload])
+
     def parameters(self, func: str) -> list[Overload]:
         return overloads(f"torch.Tensor{func}" if func[0] == "." else func, self.language) if "." in func else []
 

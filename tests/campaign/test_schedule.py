@@ -1,0 +1,78 @@
+"""Schedules: the same for the same seed, nobody starves, and what brings nothing gets less."""
+
+from collections import Counter
+
+from gradfuzz.campaign.schedule import ROUND, Schedule
+
+APIS = [f"api{n // 3}" for n in range(30)]  # ten APIs with three seeds each
+
+
+def run(schedule, batches, lesson):
+    """Feed a schedule: each batch is learnt as soon as it is handed out."""
+    taken = []
+    for number in range(batches):
+        batch = schedule.batch(number)
+        taken.append(batch)
+        schedule.learn(batch, lesson(batch))
+    return taken
+
+
+def dull(batch):
+    return {"features": [], "edits": {}, "findings": []}
+
+
+def test_the_first_round_looks_at_every_seed_itself():
+    first = run(Schedule(APIS, 0), len(APIS), dull)
+    assert sorted(b.seed_index for b in first) == list(range(len(APIS)))
+    assert all(b.start == 0 for b in first)
+
+
+def test_the_same_campaign_plans_the_same_however_late_results_come():
+    def lesson(batch):
+        return {"features": [f"f{batch.seed_index % 7}"], "edits": {"size": [4, batch.seed_index % 4]}, "findings": []}
+
+    prompt = run(Schedule(APIS, 5), len(APIS) + 3 * ROUND, lesson)
+    late, handed, learnt = Schedule(APIS, 5), [], 0
+    while len(handed) < len(prompt):
+        batch = late.batch(len(handed))
+        if batch is None:  # only now take in what has been handed out
+            late.learn(handed[learnt], lesson(handed[learnt]))
+            learnt += 1
+        else:
+            handed.append(batch)
+    assert handed == prompt
+    assert run(Schedule(APIS, 6), len(prompt), lesson) != prompt
+
+
+def test_no_api_starves_while_one_brings_all_the_news():
+    fresh = iter(range(10**6))
+
+    def lesson(batch):
+        news = [f"new{next(fresh)}" for _ in range(20)] if batch.seed_index == 0 else []
+        return {"features": news, "edits": {}, "findings": []}
+
+    later = run(Schedule(APIS, 0), len(APIS) + 4 * ROUND, lesson)[len(APIS) + 2 * ROUND :]
+    turns = Counter(APIS[b.seed_index] for b in later)
+    assert turns["api0"] > 0.4 * len(later)
+    assert min(turns[api] for api in APIS) >= 0.8 * (len(later) / 2 / 10)
+
+
+def test_an_api_whose_finding_is_known_gets_less():
+    def lesson(batch):
+        return {"features": [], "edits": {}, "findings": ["the same"] if APIS[batch.seed_index] == "api3" else []}
+
+    later = run(Schedule(APIS, 0), len(APIS) + 6 * ROUND, lesson)[len(APIS) + 3 * ROUND :]
+    turns = Counter(APIS[b.seed_index] for b in later)
+    assert turns["api3"] < 0.75 * turns["api4"]
+    assert turns["api3"] > 0
+
+
+def test_edits_that_an_api_refuses_are_kept_less_often():
+    def lesson(batch):
+        refused = APIS[batch.seed_index] == "api1"
+        return {"features": [], "edits": {"size": [10, 0 if refused else 10]}, "findings": []}
+
+    later = run(Schedule(APIS, 0), len(APIS) + 3 * ROUND, lesson)[-ROUND:]
+    weights = {APIS[b.seed_index]: b.weights for b in later}
+    assert weights["api1"]["size"] < 0.1
+    assert weights["api2"] == {}

@@ -1,0 +1,99 @@
+"""Edits of arguments learn from what the library says that its functions take."""
+
+import random
+from collections import Counter
+
+import numpy as np
+
+from gradfuzz.mutate.arguments import draw_argument, draw_naming, draw_option
+from gradfuzz.mutate.draw import draw_edits
+from gradfuzz.mutate.edits import Edit, apply
+from gradfuzz.mutate.numbers import VALUE_STRATEGIES, other_values
+from gradfuzz.program import language_for, parse, to_text
+from gradfuzz.program.codec import from_json, to_json, values_to_json
+from gradfuzz.program.model import Values
+from gradfuzz.program.values import materialise
+from gradfuzz.targets.errors import KINDS, error_kind
+from gradfuzz.targets.protocol import Parameter
+
+LANGUAGE = language_for("torch")
+SEED = parse(
+    'x = tensor((3,), "float64", normal(seed=1))\na = tensor((3,), "float64", normal(seed=2))\n'
+    'y = torch.nn.functional.kl_div(x, a, "sum")\n',
+    LANGUAGE,
+)
+WAYS = [
+    (
+        Parameter("input", "tensor", True),
+        Parameter("target", "tensor", True),
+        Parameter("reduction", "str", False, False, "mean", ("sum", "unheard_of")),
+        Parameter("log_target", "bool", False, False, False),
+        Parameter("weight", "tensor", False),
+    )
+]
+
+
+def menu(func):
+    return WAYS if func == "torch.nn.functional.kl_div" else []
+
+
+def texts(draw, count=40):
+    edits = [draw(SEED, random.Random(n), menu) for n in range(count)]
+    return {to_text(apply(SEED, e)).splitlines()[-1] for e in edits if e is not None}
+
+
+def test_words_come_from_the_documentation():
+    assert texts(draw_argument) == {'y = torch.nn.functional.kl_div(x, a, "unheard_of")'}
+
+
+def test_options_are_switched_on():
+    assert texts(draw_option) == {'y = torch.nn.functional.kl_div(x, a, "sum", log_target=True)'}
+
+
+def test_arguments_are_given_by_name_and_by_position():
+    assert texts(draw_naming) == {'y = torch.nn.functional.kl_div(x, a, reduction="sum")'}
+    named = parse(to_text(SEED).replace('"sum"', 'reduction="sum"'), LANGUAGE)
+    assert to_text(apply(named, Edit("by_position", [2], "reduction"))) == to_text(SEED)
+
+
+def test_refused_edits_are_drawn_less():
+    def kinds(weights):
+        return Counter(e.name for n in range(1500) for e in draw_edits(SEED, random.Random(n), menu, weights))
+
+    free, held = kinds({}), kinds({"size": 0.05, "dtypes:float16": 0.05})
+    assert held["size"] < 0.4 * free["size"]
+    assert held["dtypes:float16"] < 0.4 * free["dtypes:float16"]
+    assert held["values"] > 0.9 * free["values"]
+
+
+def test_every_strategy_makes_numbers_that_replay_as_text_and_json():
+    rng = random.Random(3)
+    for name, (_, strategy) in VALUE_STRATEGIES.items():
+        values = strategy(Values("normal", (), 4), rng)
+        program = apply(SEED, Edit("values", "x", values_to_json(values)))
+        again = parse(to_text(program), LANGUAGE), from_json(to_json(program))
+        for other in again:
+            assert np.array_equal(materialise(other.inputs["x"]), materialise(program.inputs["x"]), equal_nan=True), name
+
+
+def test_the_sweep_reaches_both_ends():
+    sizes = []
+    for n in range(4000):
+        values = other_values(Values("full", (1.0,)), random.Random(n))
+        number = abs(values.args[1]) if values.kind == "scaled" else abs(values.args[0]) if values.kind == "full" else 1.0
+        sizes.append(float(number))
+    assert min(s for s in sizes if s > 0) < 1e-80 and max(s for s in sizes if np.isfinite(s)) > 1e80
+
+
+def test_errors_are_sorted_by_kind():
+    told = {
+        "shape": "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 0",
+        "dtype": "expected scalar type Double but found Float",
+        "value": "lambda should be greater than 0",
+        "not implemented": "\"hardshrink_cpu\" not implemented for 'ComplexDouble'",
+        "internal assert": "x INTERNAL ASSERT FAILED at y",
+        "out of memory": "DefaultCPUAllocator: can't allocate memory",
+        "other": "???",
+    }
+    assert {kind: error_kind(message) for kind, message in told.items()} == {kind: kind for kind in told}
+    assert set(told) == set(KINDS)
