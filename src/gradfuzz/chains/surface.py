@@ -14,12 +14,16 @@ from gradfuzz.program.language import Language
 def callables(language: Language) -> Iterator[tuple[str, Any]]:
     """(name as Programs write it, the object), namespace by namespace. Methods come last, as `.name`."""
     classes: list[Any] = []
+    seen: set[int] = set()
     for space in language.namespaces:
-        found = _find(space)
+        found = _find(language, space)
         if isinstance(found, type):
             classes.append(found)
         elif getattr(found, "__spec__", None) is not None:  # a module that fills itself as it is used lists what ran before
-            yield from _functions(language, space, found)
+            for path, value in _functions(language, space, found):
+                if id(value) not in seen:
+                    seen.add(id(value))
+                    yield path, value
     for cls in classes:
         for name in sorted(dir(cls)):
             if not name.startswith("_") and not name.endswith("_") and language.method_refusal(name) is None:
@@ -42,19 +46,19 @@ def _functions(language: Language, space: str, module: Any) -> Iterator[tuple[st
             yield path, value
 
 
-def _find(space: str) -> Any:
+def _find(language: Language, space: str) -> Any:
     """The module or class behind a namespace; None for patterns and for what this version lacks."""
     if space.endswith(".*"):
         return None
+    root, *rest = space.split(".")
     try:
-        return importlib.import_module(space)
-    except ImportError:
-        pass
-    head, _, last = space.rpartition(".")
-    try:
-        return getattr(importlib.import_module(head), last, None) if head else None
-    except ImportError:
+        found: Any = importlib.import_module(language.modules.get(root, root))
+        for position, segment in enumerate(rest):
+            deeper = getattr(found, segment, None)
+            found = importlib.import_module(".".join([root, *rest[: position + 1]])) if deeper is None else deeper
+    except Exception:  # a namespace may load itself late, and raise what it likes
         return None
+    return found
 
 
 def required(function: Any) -> list[str] | None:
