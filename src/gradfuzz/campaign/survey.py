@@ -146,7 +146,7 @@ class Survey:
         self.tally.extra.update(answer.get("extra", {}))
         self.tally.done += len(task.names) - task.start
         self.tally.cpu += answer["cpu"]
-        summary = {"counts": counts, "reasons": dict(reasons), "refusals": {}, "cpu": answer["cpu"]}
+        summary = {"counts": counts, "reasons": dict(reasons), "refusals": {}, "cpu": answer["cpu"], "lesson": {}}
         self.store.add_batch(self.number, self._batches, self.config.source, summary, answer.get("rules", []))
         self._batches += 1
 

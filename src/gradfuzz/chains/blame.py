@@ -7,7 +7,7 @@ that sits at an edge of its domain explains what a composition does there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Callable
 
 import numpy as np
@@ -17,7 +17,7 @@ from gradfuzz.oracles.check import Examination, Options, examine
 from gradfuzz.oracles.gradient import STEP
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.verdict import AGREE, INCONCLUSIVE, UNSUPPORTED, Verdict
-from gradfuzz.program.model import MAX_ELEMENTS, Call, Let, Program, Ref, Tensor, Values, walk
+from gradfuzz.program.model import MAX_ELEMENTS, Attr, Call, Item, Let, Program, Ref, Tensor, Values, walk
 from gradfuzz.targets.protocol import Modes, Outcome, Target, Vec
 
 Array = Any
@@ -26,6 +26,8 @@ Array = Any
 INNER_ROUNDINGS = 64.0
 # A derivative that a difference can see to fewer than four digits vouches for nothing.
 SATURATED = 1e-4
+
+LONGEST_NAME = 4
 
 OP, COMPOSITION, UNCLEAR = "op", "composition", "unclear"
 
@@ -40,10 +42,12 @@ class Blame:
     verdict: Verdict | None = None
     rule: str = ""
     reason: str = ""
+    strict: bool = False  # it takes the referee to see it; see Options
 
 
 def blame(target: Target, program: Program, options: Options, wanted: Verdict, more_time: Callable[[], bool] = lambda: True) -> Blame:
     """Narrow a disagreement down. The Program is known to show `wanted`."""
+    program, wanted = _one_output(target, program, options, wanted)
     pinned = Pinned(target, program)
     calls = pinned.calls
     if len(calls) <= 1:
@@ -56,12 +60,13 @@ def blame(target: Target, program: Program, options: Options, wanted: Verdict, m
     if coarse is not None:
         return Blame(UNCLEAR, program, program.api, wanted, reason=f"a lower precision inside: {_short(pinned.api(coarse))}")
     whole = Options(max(1, wanted.order), options.scenarios, options.salt)
+    strict = replace(whole, strict=True)  # what a call loses by itself may be less than the cheap rungs see, and more together
     reasons: dict[int, str] = {}
     for position in calls:
         part = pinned.part({position})
-        seen = examine(target, part, whole)
+        seen = examine(target, part, strict)
         if seen.findings:
-            return Blame(OP, part, pinned.api(position), seen.findings[0], seen.rule)
+            return Blame(OP, part, pinned.api(position), seen.findings[0], seen.rule, strict=True)
         doubt = _doubt(seen, whole.order)
         if doubt:
             reasons[position] = f"{_short(pinned.api(position))}: {doubt}"
@@ -77,10 +82,42 @@ def blame(target: Target, program: Program, options: Options, wanted: Verdict, m
     return _composition(pinned, program, chosen, wanted, None, reasons, options.salt)
 
 
+def _one_output(target: Target, program: Program, options: Options, wanted: Verdict) -> tuple[Program, Verdict]:
+    """The part that leads to one of several outputs, if it shows the same by itself."""
+    last = program.statements[-1]
+    if not isinstance(last.value, tuple):
+        return program, wanted
+    for end in last.value:
+        if not isinstance(end, Ref) or isinstance(program.statements[_maker(program, end)].value, Tensor):
+            continue
+        part = Program(tuple(needed(list(program.statements[: _maker(program, end) + 1]))))
+        seen = next((v for v in examine(target, part, options).findings if v.order == wanted.order), None)
+        if seen is not None:
+            return part, seen
+    return program, wanted
+
+
+def _maker(program: Program, variable: Ref) -> int:
+    return next(i for i, s in enumerate(program.statements) if variable.name in s.names)
+
+
+def needed(statements: list[Let]) -> list[Let]:
+    """The statements that the last one depends on."""
+    wanted = {node.name for node in walk(statements[-1].value) if isinstance(node, Ref)}
+    kept = [statements[-1]]
+    for statement in reversed(statements[:-1]):
+        if set(statement.names) & wanted:
+            kept.append(statement)
+            if not isinstance(statement.value, Tensor):
+                wanted |= {node.name for node in walk(statement.value) if isinstance(node, Ref)}
+    return kept[::-1]
+
+
 def _composition(
     pinned: Pinned, part: Program, chosen: set[int], verdict: Verdict, seen: Examination | None, reasons: dict[int, str], salt: int
 ) -> Blame:
-    name = " of ".join(_short(pinned.api(i)) for i in sorted(chosen, reverse=True))
+    names = [_short(pinned.api(i)) for i in sorted(chosen, reverse=True)]
+    name = " of ".join(names[:LONGEST_NAME]) + (f" of {len(names) - LONGEST_NAME} more" if len(names) > LONGEST_NAME else "")
     doubts = [reasons[i] for i in sorted(chosen) if i in reasons]
     if doubts:
         return Blame(UNCLEAR, part, name, verdict, reason=f"a call inside settles nothing by itself: {doubts[0]}")
@@ -137,9 +174,6 @@ def _doubt(seen: Examination, order: int) -> str:
         return ""
     if seen.outcome != AGREE or seen.trial is None:
         return next((v.reason for v in seen.verdicts if v.outcome == INCONCLUSIVE), "it does not run by itself")
-    late = next((v.reason for v in seen.verdicts if v.oracle == "gradient" and v.reason), "")
-    if late:
-        return f"it agrees only {late}"
     trial = seen.trial
     for k in range(1, order + 1):
         outcome, below = trial.outcome(("r",) * k), trial.outcome(("r",) * (k - 1))
@@ -160,12 +194,13 @@ class Pinned:
     def __init__(self, target: Target, program: Program) -> None:
         self.target, self.program = target, program
         self.statements = program.statements
-        self.calls = [i for i, s in enumerate(self.statements) if not isinstance(s.value, Tensor)]
+        self.calls = [i for i, s in enumerate(self.statements) if isinstance(s.value, (Call, Item, Attr))]
         self.maker = {name: i for i, s in enumerate(self.statements) for name in s.names}
         self._values: dict[int, Array | None] = {}
 
     def api(self, position: int) -> str:
-        return Program((self.statements[position],)).api
+        statement = self.statements[position]
+        return "index" if isinstance(statement.value, Item) else Program((statement,)).api
 
     def value(self, position: int) -> Array | None:
         """The number that a call gives, if it is one floating tensor."""

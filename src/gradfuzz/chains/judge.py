@@ -64,7 +64,7 @@ def _alone(target: Target, ops: Sequence[Op], x: float, dtype: str, order: int, 
     seen = examine(target, program, options)
     verdict = next((v for v in seen.verdicts if v.is_finding), None)
     if verdict is None:
-        last = seen.verdicts[-1]
+        last = next(v for v in seen.verdicts if v.outcome == seen.outcome)
         found.counts[seen.outcome] += 1
         if seen.outcome == INCONCLUSIVE:
             found.reasons[last.reason.split(":")[0]] += 1

@@ -25,15 +25,16 @@ class Options:
     order: int = 2
     scenarios: frozenset[str] | None = None
     salt: int = 0
+    strict: bool = False  # the referee is asked even where the cheap rungs agree
 
     def to_json(self) -> dict[str, Any]:
         names = None if self.scenarios is None else sorted(self.scenarios)
-        return {"order": self.order, "scenarios": names, "salt": self.salt}
+        return {"order": self.order, "scenarios": names, "salt": self.salt, "strict": self.strict}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Options:
         names = data.get("scenarios")
-        return Options(int(data["order"]), None if names is None else frozenset(names), int(data.get("salt", 0)))
+        return Options(int(data["order"]), None if names is None else frozenset(names), int(data.get("salt", 0)), bool(data.get("strict")))
 
 
 @dataclass
@@ -109,7 +110,7 @@ def _examine_order(trial: Trial, order: int, options: Options, low: bool) -> lis
     if order == 1 and ("r",) not in ways and not any(any(w.live or [True]) for w in ways.values()):
         return [*verdicts, Verdict(UNSUPPORTED, "status", order=1, reason="declared to have no derivative")]
     if ways:
-        verdicts.extend(check_precision(trial, ways) if low else check_gradient(trial, order, ways))
+        verdicts.extend(check_precision(trial, ways) if low else check_gradient(trial, order, ways, options.strict))
     return verdicts
 
 

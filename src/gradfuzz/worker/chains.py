@@ -44,7 +44,7 @@ def blame_report(blamed: Blame, order: int, index: int, salt: int = 0) -> dict[s
         "api": blamed.api,
         "program": to_json(blamed.program),
         "edits": [],
-        "options": Options(order, None, salt).to_json(),
+        "options": Options(order, None, salt, blamed.strict).to_json(),
         "rule": blamed.rule,
         "verdicts": [blamed.verdict.to_json()],
     }
