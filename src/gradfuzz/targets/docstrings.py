@@ -102,7 +102,9 @@ def _lifted(statements: list[Let], compiler: Compiler, whole: bool) -> Program:
 
 
 def _recipe(value: Any, seed: int, whole: bool) -> Tensor | None:
-    if not hasattr(value, "dtype") or not hasattr(value, "shape") or str(value.dtype).replace("torch.", "") not in DTYPES:
+    if not hasattr(value, "dtype") or not hasattr(value, "shape"):
+        return None
+    if str(getattr(value.dtype, "name", value.dtype)).replace("torch.", "") not in DTYPES:
         return None
     array = np.asarray(value)
     if array.size > MOST_ELEMENTS:

@@ -78,8 +78,19 @@ def test_weights_of_a_layer_are_inputs_and_their_derivative_is_right(tensorflow_
 def test_rules_are_the_registered_gradients_that_reverse_mode_runs(tensorflow_target):
     text = 'x = tensor((5, 2), "float64", normal(seed=1))\ny = tf.math.sigmoid(x)'
     reached = examine(tensorflow_target, parse(text, tensorflow_target.language), Options(order=2), keep_rules=True).rules
-    assert "Sigmoid" in reached and "nested:SigmoidGrad" in reached
-    assert {rule.replace("nested:", "") for rule in reached} <= existing_rules()
+    assert {"reverse:Sigmoid", "reverse:SigmoidGrad"} <= set(reached) <= set(tensorflow_target.rules())
+    assert Trial(tensorflow_target, parse(text, tensorflow_target.language)).rule() == "Sigmoid"
+
+
+def test_rules_out_of_reach_have_a_reason_and_the_others_none(tensorflow_target):
+    existing = existing_rules()
+    assert len(existing) > 300 and not existing["Sigmoid"] and existing["NcclReduce"] and existing["While"]
+
+
+def test_the_gradient_that_raises_is_named(tensorflow_target):
+    text = 'x = tensor((4, 3), "complex128", normal(seed=1))\ny = tf.raw_ops.IRFFT2D(input=x, fft_length=[4, 4], Treal=tf.float64)'
+    looked = examine(tensorflow_target, parse(text, tensorflow_target.language), Options(order=1))
+    assert not looked.findings or looked.rule == "IRFFT2D"
 
 
 def test_an_operator_without_a_registered_gradient_is_unsupported(tensorflow_target):
@@ -87,3 +98,15 @@ def test_an_operator_without_a_registered_gradient_is_unsupported(tensorflow_tar
     trial = Trial(tensorflow_target, parse(text, tensorflow_target.language))
     assert isinstance(trial.outcome(("r",)), Outcome) and not isinstance(trial.outcome(("f",)), Outcome)
     assert trial.outcome(("f",)).kind == "unsupported"
+
+
+def test_the_cause_is_read_out_of_a_long_message():
+    from gradfuzz.targets.tensorflow.target import essence
+
+    where = 'Detected at node while/Set defined at (most recent call last):\n  File "a.py", line 1, in f'
+    graph = f"Graph execution error:\n\n{where}\n\nThe cause.\n\t [[{{{{node w}}}}]] [Op:__inference_1]"
+    assert essence(graph) == "The cause."
+    assert (
+        essence('in user code:\n\n    File "a.py", line 3, in f  *\n        g(x)\n\n    TypeError: the cause\n') == "TypeError: the cause"
+    )
+    assert essence("Exception encountered when calling LSTM.call().\n\n\x1b[1mthe cause\x1b[0m\n\nArguments received by …") == "the cause"

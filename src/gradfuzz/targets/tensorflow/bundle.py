@@ -7,6 +7,7 @@ every mutant that differs in its numbers alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Callable
 
@@ -16,7 +17,7 @@ import tensorflow as tf
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.model import MAX_ELEMENTS
 from gradfuzz.targets.protocol import Modes, nestings
-from gradfuzz.targets.tensorflow.rules import Rules
+from gradfuzz.targets.tensorflow.rules import NOTED, Rules
 from gradfuzz.targets.tensorflow.scenarios import Arrays, NoGradient, Way, derivative, inner, pull
 from gradfuzz.targets.tensorflow.variants import VARIANTS
 
@@ -29,6 +30,12 @@ DEAR = {2: 1500, 3: 800}
 DEAR_COMPILED = 600
 # Operators whose numbers differ from run to run, whatever the seed of a Program.
 RANDOM = ("Random", "Multinomial", "ParameterizedTruncatedNormal", "TruncatedNormal", "StatefulUniform", "StatefulStandardNormal")
+
+
+_FAILING_NODE = re.compile(r"Detected at node '?(?:[\w.]+/)*([A-Za-z0-9]+)")
+UNITS = {
+    tf.float64: 2.0**-52, tf.complex128: 2.0**-52, tf.float32: 2.0**-23, tf.complex64: 2.0**-23, tf.float16: 2.0**-10, tf.bfloat16: 2.0**-7,
+}  # fmt: skip
 
 
 class TooDear(NotImplementedError):
@@ -47,6 +54,7 @@ class Plan:
         self.zeros = [np.zeros(tuple(o.shape), o.dtype.as_numpy_dtype) for o in outputs]
         self.reached: set[str] = set()  # by reverse mode of order one
         self.nested: set[str] = set()  # by anything else
+        self.unit = max([UNITS[d] for d in self.dtypes if d in UNITS], default=UNITS[tf.float64])
         self.dead: frozenset[int] = frozenset()  # inputs for which TensorFlow declares no derivative
         self._bundles: dict[int, Bundle] = {}
         self._variants: dict[str, Bundle] = {}
@@ -76,10 +84,16 @@ class Plan:
             found = self._bundles[order] = Bundle(self, nestings(order))
         return found
 
+    def bundles(self) -> list[Bundle]:
+        """All that were asked for so far."""
+        return [*self._bundles.values(), *self._variants.values()]
+
     def variant(self, name: str) -> Bundle:
         """The scenarios up to order one in a variant."""
         found = self._variants.get(name)
         if found is None:
+            if self.eager and name not in ("eager", "persistent"):
+                raise NotImplementedError(f"{name} needs a graph, and this function cannot be traced")
             if name == "compiled" and self.bundle(1).size > DEAR_COMPILED:
                 raise TooDear(f"{name} is not traced: the function is large already")
             found = Bundle(self, [(), *nestings(1)], VARIANTS[name], graph=name != "eager", xla=name == "compiled")
@@ -94,6 +108,8 @@ class Bundle:
         self.plan, self.scenarios, self.way, self.xla = plan, list(scenarios), way, xla
         self.eager = plan.eager or not graph
         self.errors: dict[Modes, BaseException] = {}
+        self.failures: dict[Modes, BaseException] = {}  # what the last run raised that tracing did not
+        self.places: dict[Modes, str] = {}  # where each of them was raised
         self.size = 0
         self._graph: Any = None
         self._parts: list[Bundle] = []
@@ -104,6 +120,7 @@ class Bundle:
 
         Traced, all of them cost as much as one; op by op only the wanted one is there.
         """
+        self.failures = {}
         if self.eager:
             wanted_ones = [m for m in self.scenarios if m == wanted]
             return self._built(tensors(xs), tensors(fixed), [tensors(u) for u in us], tensors(v), wanted_ones)
@@ -137,8 +154,10 @@ class Bundle:
             except Exception as error:
                 if not part.scenarios:
                     raise
-                found["".join(part.scenarios[0]) or "plain"] = error
+                self.failures[part.scenarios[0]] = error
+                self.places[part.scenarios[0]] = place_of(error)
             self.errors.update(part.errors)
+            self.places.update(part.places)
         return found
 
     def run_whole(self, xs: Arrays, fixed: Arrays, us: Sequence[Arrays], v: Arrays) -> dict[str, Any]:
@@ -161,6 +180,8 @@ class Bundle:
         if any(o.type.startswith(RANDOM) for o in operations):
             raise ProgramError("it draws random numbers that no seed fixes")
         self.size = len(operations)
+        computed = [t.dtype for o in operations if o.type not in ("Const", "Placeholder") for t in o.outputs]
+        self.plan.unit = max([self.plan.unit, *(UNITS[d] for d in computed if d in UNITS)])
         self._graph = graph
 
     def _call(self, flat: list[Any]) -> dict[str, Any]:
@@ -192,6 +213,7 @@ class Bundle:
                 found["".join(modes) or "plain"] = (list(answer[0]), list(answer[1]))
                 self.errors.pop(modes, None)
             except Exception as error:
+                self.places[modes] = place_of(error)
                 self.errors[modes] = error.with_traceback(None)
                 if modes == ("r",) and isinstance(error, NoGradient):
                     self.plan.dead = frozenset(range(len(xs)))
@@ -217,6 +239,22 @@ def _unflat(flat: Sequence[Any], counts: tuple[int, int, int, int]) -> tuple[lis
     start = inputs + fixed
     us = [list(flat[start + i * inputs : start + (i + 1) * inputs]) for i in range(directions)]
     return list(flat[:inputs]), list(flat[inputs:start]), us, list(flat[start + directions * inputs :])
+
+
+def place_of(error: BaseException) -> str:
+    """Where in the library an error was raised: the graph's node, the registered gradient on the way, or the innermost function."""
+    node = _FAILING_NODE.search(str(error))
+    if node:
+        return f"node {node.group(1)}"
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        code, space = trace.tb_frame.f_code, trace.tb_frame.f_globals.get("__name__", "")
+        if code.co_name == NOTED:
+            return str(trace.tb_frame.f_locals["name"])
+        if not code.co_name.startswith("<") and space.startswith(("tensorflow.", "keras.")) and "traceback_utils" not in space:
+            place = f"{space}.{code.co_name}"
+        trace = trace.tb_next
+    return place
 
 
 def tensors(arrays: Arrays) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 import tensorflow as tf
@@ -14,17 +14,14 @@ from gradfuzz.program.model import DISCRETE, Let, Program, Tensor
 from gradfuzz.program.text import statement_text, tensor_text
 from gradfuzz.program.values import magnitude, materialise, size_of
 from gradfuzz.targets.evaluate import Compiler, Env, Thunk
-from gradfuzz.targets.protocol import Modes, Outcome, Vec
-from gradfuzz.targets.tensorflow.bundle import Bundle, Plan, tensors
+from gradfuzz.targets.protocol import Modes, Outcome, Refusal, Vec
+from gradfuzz.targets.tensorflow.bundle import UNITS, Bundle, Plan, tensors
 from gradfuzz.targets.tensorflow.modules import Module
 from gradfuzz.targets.tensorflow.rules import Rules
 from gradfuzz.targets.tensorflow.scenarios import Arrays
 
 Array = Any
 BFLOAT16 = tf.bfloat16.as_numpy_dtype
-UNITS = {
-    tf.float64: 2.0**-52, tf.complex128: 2.0**-52, tf.float32: 2.0**-23, tf.complex64: 2.0**-23, tf.float16: 2.0**-10, tf.bfloat16: 2.0**-7,
-}  # fmt: skip
 # Graphs hold memory for as long as they may be used again.
 MOST_PLANS = 128
 
@@ -169,8 +166,12 @@ class TensorflowPoint(Binding):
     mutates = False  # tensors are immutable
     random = False  # what draws random numbers without a seed is refused
 
-    def __init__(self, program: Program, compiler: Compiler, plans: Plans, rules: Rules, arrays: list[Array] | None = None) -> None:
+    def __init__(
+        self, program: Program, compiler: Compiler, plans: Plans, rules: Rules, classify: Callable[[BaseException], Refusal],
+        arrays: list[Array] | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(program, compiler, plans, arrays)
+        self._classify = classify
         found = plans.find(self.key)
         function = self.build() if found is None else found[1]
         self.add_weights(function)
@@ -186,9 +187,12 @@ class TensorflowPoint(Binding):
             self.scales = [self.scales[i] for i in self._kept]
             self.leaves = [self._all[i] for i in self._kept]
         self._zeros = [np.zeros_like(x) for x in self._all]
-        dtypes = [*(tf.as_dtype(x.dtype) for x in self.leaves), *self.plan.dtypes]
-        self.unit = max([UNITS.get(d, 2.0**-52) for d in dtypes], default=2.0**-52)
         self._last: tuple[Any, dict[str, Any]] | None = None
+
+    @property
+    def unit(self) -> float:
+        """The coarsest unit among inputs, outputs and what is computed between them: many kernels know single precision only."""
+        return max([self.plan.unit, *(UNITS[tf.as_dtype(x.dtype)] for x in self.leaves)])
 
     @property
     def inputs(self) -> list[Array]:
@@ -257,17 +261,23 @@ class TensorflowPoint(Binding):
         return v.native  # type: ignore[no-any-return]
 
     def rules(self) -> list[str]:
-        """Registered gradients that reverse mode runs here; those that other scenarios reach besides are marked as such."""
-        return sorted(self.plan.reached) + sorted(f"nested:{name}" for name in self.plan.nested - self.plan.reached)
+        """Registered gradients that ran while the scenarios asked for so far were traced."""
+        return sorted(f"reverse:{name}" for name in self.plan.reached | self.plan.nested)
+
+    def fault(self) -> str:
+        """Where it raised, if something did that is no refusal; else the gradient that reverse mode runs here, if there is just one."""
+        for bundle in self.plan.bundles():
+            for modes, error in [*bundle.errors.items(), *bundle.failures.items()]:
+                if bundle.places.get(modes) and self._classify(error).kind not in ("unsupported", "invalid"):
+                    return bundle.places[modes]
+        return next(iter(self.plan.reached)) if len(self.plan.reached) == 1 else ""
 
 
 def _outcome(bundle: Bundle, found: dict[str, Any], modes: Modes) -> Outcome:
-    if modes in bundle.errors:
-        raise bundle.errors[modes]
-    answer = found["".join(modes) or "plain"]
-    if isinstance(answer, Exception):
-        raise answer
-    outputs, result = answer
+    error = bundle.errors.get(modes) or bundle.failures.get(modes)
+    if error is not None:
+        raise error
+    outputs, result = found["".join(modes) or "plain"]
     return Outcome([to_numpy(o) for o in outputs], [to_numpy(r) for r in result], "r" in modes)
 
 

@@ -60,7 +60,9 @@ class Recorder:
         if argument and dtype in WIDE:
             raise NotRecordable(f"record in double precision: {WIDE[dtype]} instead of {dtype}")
         name = f"x{len(self._inputs)}"
-        recipe = Tensor(tuple(array.shape), dtype, values_of(array, len(self._inputs) + 1, not argument), argument and dtype not in DISCRETE)
+        recipe = Tensor(
+            tuple(array.shape), dtype, values_of(array, len(self._inputs) + 1, not argument), argument and dtype not in DISCRETE
+        )
         self._inputs.append(Let((name,), recipe))
         return Ref(name)
 

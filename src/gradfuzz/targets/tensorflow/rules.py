@@ -7,11 +7,18 @@ they run while a function is traced (or op by op), never inside a graph, so the 
 from __future__ import annotations
 
 import functools
+import json
+import re
+from pathlib import Path
 from typing import Any, Callable
 
 from tensorflow.python.framework import ops
 
 Rule = Callable[..., Any]
+NOTED = "noted_gradient"  # how the notes show in a traceback; their `name` is the operator's
+
+_REASONS = Path(__file__).with_name("rules.json")
+_OUT_OF_REACH = [(re.compile(row["pattern"]), row["reason"]) for row in json.loads(_REASONS.read_text())["out_of_reach"]]
 
 
 class Rules:
@@ -29,12 +36,12 @@ class Rules:
 
     def _noted(self, name: str, rule: Rule) -> Rule:
         @functools.wraps(rule)
-        def noted(*args: Any, **kwargs: Any) -> Any:
+        def noted_gradient(*args: Any, **kwargs: Any) -> Any:
             self._reached.add(name)
             return rule(*args, **kwargs)
 
-        noted.gradfuzz_noted = True  # type: ignore[attr-defined]
-        return noted
+        noted_gradient.gradfuzz_noted = True  # type: ignore[attr-defined]
+        return noted_gradient
 
     def take(self) -> set[str]:
         taken, self._reached = self._reached, set()
@@ -47,6 +54,10 @@ def _entries() -> dict[str, dict[str, Any]]:
     return found
 
 
-def existing_rules() -> set[str]:
-    """Operators with a registered gradient; those registered as having none are left out."""
-    return {name for name, entry in _entries().items() if entry["type"] is not None}
+def existing_rules() -> dict[str, str]:
+    """Operators with a registered gradient, each with why it is out of reach ("" if it is not).
+
+    Those registered as having none are left out.
+    """
+    names = [name for name, entry in _entries().items() if entry["type"] is not None]
+    return {name: next((reason for pattern, reason in _OUT_OF_REACH if pattern.search(name)), "") for name in names}

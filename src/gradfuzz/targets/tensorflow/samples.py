@@ -7,7 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from gradfuzz.targets.tensorflow.bundle import tensors
 from gradfuzz.targets.tensorflow.children import in_children
 from gradfuzz.targets.tensorflow.point import Binding
 from gradfuzz.targets.tensorflow.probing import RAW, SEEDS_PER_CALLABLE, SEEDS_PER_WAY, attempts
+from gradfuzz.targets.tensorflow.recorder import Recorder
 from gradfuzz.targets.tensorflow.rules import existing_rules
 from gradfuzz.targets.tensorflow.scenarios import pull
 from gradfuzz.targets.tensorflow.surface import callables
@@ -35,27 +36,29 @@ IN_VAIN = 5
 # An output that does not change at all under a relative shift of its inputs by SHIFT does not depend on them smoothly.
 SHIFT = 2.0**-10
 MOST_ELEMENTS = 2**14
+# A function of one operator has a seed of that operator already; one of many is better mutated as a whole.
+FEWEST_CALLS, MOST_CALLS = 3, 16
 _WRITTEN = Path(__file__).with_name("operators.txt")
 
 
-def sample_seeds(target: Any) -> Iterator[SeedProgram]:
+def sample_seeds(target: Any, trying: Callable[[str], bool] = lambda _: True) -> Iterator[SeedProgram]:
     """Programs, each of which ran and depends on its inputs. Ones with the same text come once."""
     seen: set[str] = set()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for seed in _all(target):
+        for seed in _all(target, trying):
             text = to_text(seed.program)
             if text not in seen:
                 seen.add(text)
                 yield seed
 
 
-def _all(target: Any) -> Iterator[SeedProgram]:
+def _all(target: Any, trying: Callable[[str], bool]) -> Iterator[SeedProgram]:
     def work(thing: tuple[str, str]) -> Iterator[dict[str, Any]]:
         found = _from_text(target, thing[1]) if thing[0] == "text" else _from_api(target, thing[1])
         return ({"program": to_json(s.program), "source": s.source, "api": s.api} for s in found)
 
-    things = [("text", text) for text in written()] + [("api", path) for path in surface(target)]
+    things = [("text", text) for text in written()] + [("api", path) for path in surface(target) if trying(path)]
     for row in in_children(things, work):
         yield SeedProgram(from_json(row["program"]), row["source"], row["api"])
 
@@ -75,8 +78,28 @@ def _from_text(target: Any, text: str) -> Iterator[SeedProgram]:
 
 def _from_api(target: Any, path: str) -> Iterator[SeedProgram]:
     value = target.compiler.resolve(path)
-    yield from _probed(target, path, value)
+    recorded = False
+    for seed in _probed(target, path, value):
+        yield seed
+        if not recorded and not path.startswith(RAW):
+            recorded = True
+            yield from _recorded(target, seed)
     yield from _documented(target, path, value)
+
+
+def _recorded(target: Any, seed: SeedProgram) -> Iterator[SeedProgram]:
+    """The operators that a function is made of, so that edits reach their arguments too."""
+    try:
+        binding = Binding(seed.program, target.compiler, target.plans)
+        if binding.fixed:
+            return
+        function = binding.build()
+        binding.add_weights(function)
+        program = Recorder(target.language).record(lambda *xs: function(xs, []), binding.leaves)
+    except Exception:
+        return
+    if FEWEST_CALLS <= sum(1 for call in program.calls() if call.func.startswith(RAW)) <= MOST_CALLS and works(target, program):
+        yield SeedProgram(program, f"recorded:{seed.api}", seed.api)
 
 
 def written() -> list[str]:

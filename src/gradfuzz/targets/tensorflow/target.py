@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import tensorflow as tf
 
@@ -16,15 +16,17 @@ from gradfuzz.errors import ProgramError
 from gradfuzz.program.language import language_for
 from gradfuzz.program.model import Program
 from gradfuzz.targets.evaluate import Compiler
-from gradfuzz.targets.protocol import Refusal, SeedProgram
+from gradfuzz.targets.protocol import Overload, Refusal, SeedProgram
 from gradfuzz.targets.tensorflow.modules import call_value, is_module_class
 from gradfuzz.targets.tensorflow.point import Plans, TensorflowPoint
-from gradfuzz.targets.tensorflow.rules import Rules
+from gradfuzz.targets.tensorflow.rules import Rules, existing_rules
 from gradfuzz.targets.tensorflow.scenarios import NoGradient
 from gradfuzz.targets.tensorflow.variants import VARIANTS
 
 _REFUSALS = Path(__file__).with_name("refusals.json")
-_NODE = re.compile(r"\{\{.*?\}\}\s*")
+_NODE = re.compile(r"\{\{.*?\}\}\s*|\s*\[\[.*?\]\]|\s*\[Op:.*?\]( name: \S*)?")
+_BOLD = re.compile(r"\x1b\[1m(.*?)\x1b\[0m", re.DOTALL)
+_NOT_A_CAUSE = ("Graph execution error", "Detected at node", "Node:", "in user code")
 
 
 class TensorflowTarget:
@@ -43,22 +45,24 @@ class TensorflowTarget:
         self.version = str(tf.__version__)
         self.language = language_for("tensorflow", modules)
         self.compiler = Compiler(self.language, call_value, is_module_class)
-        self.plans, self.rules = Plans(), Rules()
+        self.plans, self.notes = Plans(), Rules()
         rows = json.loads(_REFUSALS.read_text())["refusals"]
         self._refusals = [(re.compile(row["pattern"]), row["kind"]) for row in rows]
         warnings.filterwarnings("ignore")
         tf.get_logger().setLevel("FATAL")
         tf.autograph.set_verbosity(0)
+        if hasattr(tf.debugging, "disable_traceback_filtering"):
+            tf.debugging.disable_traceback_filtering()  # where in the library an error was raised tells findings apart
         with contextlib.suppress(RuntimeError):  # the runtime runs already: somebody else's process
             tf.config.threading.set_intra_op_parallelism_threads(1)
             tf.config.threading.set_inter_op_parallelism_threads(1)
-        self.rules.watch()
+        self.notes.watch()
 
     def point(self, program: Program, arrays: list[Any] | None = None) -> TensorflowPoint:
-        return TensorflowPoint(program, self.compiler, self.plans, self.rules, arrays)
+        return TensorflowPoint(program, self.compiler, self.plans, self.notes, self.classify, arrays)
 
     def classify(self, error: BaseException) -> Refusal:
-        message = _NODE.sub("", str(getattr(error, "message", None) or error)).strip()
+        message = essence(str(getattr(error, "message", None) or error))
         if isinstance(error, (NoGradient, NotImplementedError)):
             return Refusal("unsupported", message or type(error).__name__)
         if isinstance(error, ProgramError):
@@ -71,10 +75,16 @@ class TensorflowTarget:
                 return Refusal(kind, named)
         return Refusal("error", named)
 
-    def seeds(self) -> Iterable[SeedProgram]:
+    def seeds(self, trying: Callable[[str], bool] = lambda _: True) -> Iterable[SeedProgram]:
         from gradfuzz.targets.tensorflow.samples import sample_seeds
 
-        return sample_seeds(self)
+        return sample_seeds(self, trying)
+
+    def parameters(self, func: str) -> list[Overload]:
+        return []
+
+    def rules(self) -> dict[str, str]:
+        return {f"reverse:{name}": reason for name, reason in existing_rules().items()}
 
     def smoke_test(self) -> str:
         return 'x = tensor((2,), "float64", uniform(0.5, 1.0, seed=1))\ny = tf.math.sin(x)\n'
@@ -82,3 +92,16 @@ class TensorflowTarget:
     def restore_defaults(self) -> None:
         tf.keras.backend.set_floatx("float32")
         tf.keras.mixed_precision.set_global_policy("float32")
+
+
+def essence(message: str) -> str:
+    """What a message says, without the frames, nodes and arguments that TensorFlow and Keras put around it."""
+    bold = _BOLD.search(message)
+    if bold:
+        message = bold.group(1)
+    lines = [line for line in message.splitlines() if line.strip()]
+    if lines and lines[0].startswith("in user code"):
+        lines = [lines[-1].strip()]
+    elif lines and lines[0].startswith("Graph execution error"):
+        lines = [line for line in lines if not line[0].isspace() and not line.startswith(_NOT_A_CAUSE)] or lines
+    return _NODE.sub("", "\n".join(lines)).strip()
