@@ -26,6 +26,8 @@ CHAINS_PER_TASK = 24
 READ_LIMIT = 60.0
 # A point alone takes milliseconds; one that takes this many seconds is one of those that do not come back.
 HAZARD_LIMIT = 3.0
+# Where ops do not come back is known when pairs begin; what takes long then is looking at many points.
+PATIENCE = 6.0
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,10 @@ class _Sweep:
         # Outermost first, as people read them: f(g(x)) for all g, then the next f.
         chains = ([*reversed(chain)] for chain in itertools.permutations(self.ops, depth))
         while batch := list(itertools.islice(chains, size)):
-            yield self._task(batch, self.points)
+            task = self._task(batch, self.points)
+            if depth > 1:
+                task.fields["limit"] = PATIENCE * self.survey.config.launch.timeout
+            yield task
 
     def _task(self, chains: list[list[Op]], points: list[float]) -> Task:
         fields: dict[str, Any] = {

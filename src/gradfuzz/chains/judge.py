@@ -18,6 +18,8 @@ from gradfuzz.targets.protocol import Target
 
 # A chain that is wrong is wrong at many points; the first few are enough to find out what is.
 MOST_FINDINGS = 3
+# Judging a point alone costs as much as a sweep. Of many, a few spread over the range are looked at.
+MOST_ALONE = 10
 
 
 @dataclass
@@ -52,9 +54,15 @@ def judge(target: Target, ops: Sequence[Op], points: Sequence[float], dtype: str
     deepest: dict[int, int] = {}
     for k, indices in swept.suspects.items():
         deepest.update(dict.fromkeys(indices, k))
-    for index, k in sorted(deepest.items()):
+    suspects = sorted(deepest.items())
+    chosen = suspects if len(ops) == 1 else suspects[:: -(-len(suspects) // MOST_ALONE) or 1]
+    for index, k in chosen:
         if len(found.findings) < MOST_FINDINGS:
             _alone(target, ops, safe[index], dtype, k, found)
+    left = len(suspects) - len(chosen)
+    if left:
+        found.counts[INCONCLUSIVE] += left
+        found.reasons["not looked at alone: others of this chain were"] += left
     return found
 
 

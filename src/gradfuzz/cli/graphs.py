@@ -26,7 +26,7 @@ def graphs(
     time: Annotated[Optional[str], typer.Option(help="How long: 90s, 5m, 1h30m. Five minutes by default.")] = None,
     count: Annotated[Optional[int], typer.Option(min=1, help="Stop after so many graphs.")] = None,
     size: Annotated[Optional[int], typer.Option(min=3, max=30, help="Calls in a graph; by default anything from 3 to 30.")] = None,
-    order: Annotated[int, typer.Option(min=1, max=MAX_ORDER, help="The highest order of derivative; every other graph goes there.")] = 2,
+    order: Annotated[int, typer.Option(min=1, max=MAX_ORDER, help="The highest order of derivative; every fourth graph goes there.")] = 2,
     python: Annotated[Optional[str], typer.Option(help="The interpreter that has the library.")] = None,
     module: Annotated[Optional[list[str]], typer.Option(help="Also use functions of this Python module of yours. It is trusted.")] = None,
     workers: Annotated[Optional[int], typer.Option(min=1, max=256, help="Worker processes; one per core by default.")] = None,

@@ -295,9 +295,12 @@ class Builder:
         return [first, self.chance.choice(others), *(self.chance.choice(fitting) for _ in range(count - 2))]
 
     def _single(self) -> None:
+        """To the lower precision and back."""
         node = self._pick()
-        if node is not None:
-            self._named("single", node.sample, node)
+        low = self._named("single", node.sample, node) if node is not None else None
+        if low is not None:
+            self._named("double", low.sample, low)
+            self.nodes.remove(low)
 
 
 def _affine(operand: Expr, factor: float, offset: float) -> Expr:

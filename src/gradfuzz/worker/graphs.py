@@ -16,8 +16,10 @@ from gradfuzz.targets.protocol import Target
 from gradfuzz.worker.chains import blame_report
 from gradfuzz.worker.progress import Progress
 
-# Second order costs four times the first, so every other graph goes there.
-DEEP_EVERY = 2
+# Second order costs many times the first, so every fourth graph goes there.
+DEEP_EVERY = 4
+# Rules are read off the first few graphs of a batch: walking a tape costs as much as a run.
+RULES_OF = 4
 
 
 def run_graphs(target: Target, job: dict[str, Any], progress: Progress, found: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -50,7 +52,7 @@ def _one(
     extra["calls"] += sum(1 for _ in program.calls())
     deep = job["order"] if index % DEEP_EVERY == 0 else 1
     options = Options(deep, None, index)
-    seen = examine(target, program, options, keep_rules=True)
+    seen = examine(target, program, options, keep_rules=index < RULES_OF)
     rules.update(seen.rules)
     if seen.trial is not None and not seen.trial.finite:
         reasons["the output is not finite"] += 1

@@ -22,6 +22,7 @@ from gradfuzz.worker.chains import list_ops, run_chains
 from gradfuzz.worker.finish import finish
 from gradfuzz.worker.graphs import list_words, run_graphs
 from gradfuzz.worker.progress import Progress
+from gradfuzz.worker.tabulate import tabulate
 from gradfuzz.worker.wire import receive, send
 
 Job = dict[str, Any]
@@ -80,6 +81,9 @@ class Worker:
 
     def do_graphs(self, job: Job) -> dict[str, Any]:
         return run_graphs(self.target, job, self.progress, lambda finding: send(self.stream, {"finding": finding, "id": job["id"]}))
+
+    def do_tabulate(self, job: Job) -> dict[str, Any]:
+        return tabulate(self.target, job, self.progress)
 
     def do_mutant(self, job: Job) -> dict[str, Any]:
         """The mutant's Program, without running it: for the post-mortem of a crash."""
