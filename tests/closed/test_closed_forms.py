@@ -44,6 +44,13 @@ def test_far_out_it_is_still_exact():
     assert math.isclose(float(slope), -float(value) * 1e-10, rel_tol=1e-9) and bend > 0
 
 
+@pytest.mark.parametrize("x", [1e-3, 1e-40, 1e-100])
+def test_what_cancels_at_every_precision_tried_is_not_taken_for_settled(x):
+    _, slope, bend = exact("sinc", x)
+    assert math.isclose(float(bend), -(math.pi**2) / 3, rel_tol=1e-5) and math.isclose(float(slope), -x * math.pi**2 / 3, rel_tol=1e-5)
+    assert math.isclose(float(exact("i1", x)[2]), 3 * x / 8, rel_tol=1e-5)
+
+
 def test_a_right_number_loses_nothing_and_a_wrong_one_all():
     truth = [float(t) for t in exact("digamma", 2.5)]
     assert all(loss.lost == 0 for loss in losses("digamma", 2.5, {"reverse": truth}, "float64"))

@@ -5,6 +5,7 @@ A form gives (f, f′, f″) at a number. Formulas may cancel: they are evaluate
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -18,8 +19,9 @@ except ImportError:
 Number = Any
 Form = Callable[[Number], tuple[Number, Number, Number]]
 
-# Digits tried in turn; two in a row that agree to AGREED digits settle it.
-PRECISIONS = (40, 80, 160, 320, 640, 1280)
+# Digits to begin with, and for each decade that x is away from 1: a formula may cancel up to the fourth power of x, and two
+# precisions that both lose everything would agree. Then twice as many, and so on; two in a row that agree to AGREED digits settle it.
+DIGITS, DIGITS_PER_DECADE, DOUBLINGS = 40, 4, 3
 AGREED = 22
 
 
@@ -28,8 +30,9 @@ def exact(name: str, x: float) -> tuple[Number, Number, Number] | None:
     if mp is None:
         raise GradfuzzError("closed forms need mpmath; install it with: pip install 'gradfuzz[accuracy]'")
     before: tuple[Number, ...] | None = None
-    for digits in PRECISIONS:
-        with mp.workdps(digits):
+    first = DIGITS + DIGITS_PER_DECADE * abs(math.log10(abs(x)))
+    for doubling in range(DOUBLINGS + 1):
+        with mp.workdps(int(first * 2**doubling)):
             try:
                 now = tuple(mpf(part) for part in FORMS[name](mpf(x)))
             except (ValueError, ZeroDivisionError, TypeError, OverflowError, ArithmeticError):

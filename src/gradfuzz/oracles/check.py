@@ -79,7 +79,8 @@ def examine(target: Target, program: Program, options: Options, keep_rules: bool
         if any(v.is_finding for v in found) or not any(v.outcome == AGREE for v in found):
             break  # derivatives of a wrong or unknown derivative say nothing new
     variants = target.variants if thorough else due(target, program, options.salt)
-    if variants and not any(v.is_finding for v in verdicts):
+    asked = options.scenarios is None or bool(options.scenarios)  # with no scenario asked for, variants are none either
+    if variants and asked and not any(v.is_finding for v in verdicts):
         verdicts.extend(check_variants(trial, variants))
     rules = trial.point.rules() if keep_rules else []
     rule = trial.rule() if any(v.is_finding for v in verdicts) else ""
