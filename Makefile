@@ -47,6 +47,8 @@ bench: $(VENV)/.test  ## the tables of docs/benchmarks.md
 	$(BIN)/python benchmarks/gradcheck_ratio.py
 	$(BIN)/python benchmarks/torch_share.py
 	$(BIN)/python benchmarks/sensitivity.py
+	$(BIN)/python benchmarks/record_cost.py
+	-$(BIN)/python benchmarks/throughput.py 44903aa
 	$(BIN)/python benchmarks/minigrad_alarms.py 10000
 	-$(BIN)/python benchmarks/check_gradients_cost.py
 	$(BIN)/python benchmarks/jax_check_grads_ratio.py 6 50

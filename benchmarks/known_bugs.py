@@ -19,7 +19,7 @@ from typing import Any
 
 from gradfuzz.store import Store
 
-WRONG = {"gradient", "accuracy", "kink", "nonfinite", "precision", "variant"}
+WRONG = {"gradient", "accuracy", "kink", "nonfinite", "precision", "variant", "malformed"}
 LIBRARIES = {"torch": "pytorch"}  # the list's own spelling
 
 

@@ -3,7 +3,8 @@
     python benchmarks/tensorflow_api_coverage.py LIST [SEEDS.jsonl]
 
 LIST has one API name or signature a line. A name counts if it exists here, can be called in a Program, and is differentiable;
-what is not is written down below, with the reason. TensorFlow gives most functions several names; one name with seeds covers all of them.
+what is not is in tensorflow_not_arithmetic.json, with the reason. TensorFlow gives most functions several names; one name with
+seeds covers all of them.
 """
 
 from __future__ import annotations
@@ -16,65 +17,16 @@ from pathlib import Path
 
 from common import library_seeds
 
+from gradfuzz.program import from_json
 from gradfuzz.program.language import Language
 from gradfuzz.targets.registry import load_target
 
-# Why something that exists has no derivative to test: by the kind of thing that it is. Names are globs over the last part.
-NOT_ARITHMETIC = {
-    "gives whole numbers, truth values, text, shapes or types": (
-        "all", "any", "allclose", "arg*", "bincount", "count_nonzero", "digitize", "equal*", "greater*", "less*", "not_equal", "is*", "in_top_k",
-        "logical_*", "shape*", "size", "rank", "broadcast_*_shape", "searchsorted", "unique*", "where_v1", "sequence_mask", "confusion_matrix",
-        "histogram_fixed_width*", "reduce_all", "reduce_any", "*bucket*", "as_dtype", "result_type", "promote_types", "ndim", "nonzero",
-        "signbit", "tri*_indices*", "diag_indices*", "finfo", "iinfo", "Assert*", "assert_*", "required_space_to_batch_paddings",
-        "one_hot", "edit_distance", "sets", "approximate_equal", "ctc_*decoder", "non_max_suppression*", "fingerprint", "hash*", "as_string",
-        "decode_*", "encode_*", "matrix_rank", "zero_fraction", "to_categorical", "dimension_*", "get_static_value", "type_spec*", "*Spec",
-        "invert_permutation", "setdiff1d", "listdiff", "ListDiff", "Bucketize", "*Accuracy*", "*accuracy*", "crelu_v1", "Shape*", "Rank", "Size",
-        "Is*", "Any", "All", "Arg*", "Equal", "Greater*", "Less*", "NotEqual", "Logical*", "InTopK*", "OneHot", "HistogramFixedWidth", "LowerBound",
-        "UpperBound", "Unique*", "Where", "where", "Unravel*", "unravel_index", "Encode*", "NonMax*", "*Indices", "ApproximateEqual", "collapse_repeated",
-    ),
-    "takes whole numbers or text alone": (
-        "bitwise_*", "Bitwise*", "invert", "Invert", "left_shift", "right_shift", "*Shift", "population_count", "PopulationCount", "gcd", "lcm", "ragged_*",
-        "string_*", "strings", "regex_*", "String*", "substr", "Substr", "unicode_*", "*_to_segment_ids", "segment_ids_to_*", "reduce_join", "cross*",
-        "RaggedRange", "ReduceJoin", "Static*", "Regex*", "Hashing", "CategoryEncoding", "Discretization", "HashedCrossing", "Embedding_lookup",
-        "compute_accidental_hits", "*candidate_sampler",
-    ),
-    "is piecewise constant": (
-        "ceil", "Ceil", "fix", "floor", "Floor", "rint", "Rint", "sign", "trunc", "round", "Round", "ones_like", "zeros_like", "floor_div*", "floordiv",
-        "FloorDiv", "truncatediv", "TruncateDiv", "heaviside", "full_like", "to_int*", "*Like", "around", "truncate_div", "floor_divide",
-    ),
-    "takes no floating input to differentiate, or draws its output": (
-        "arange", "empty*", "eye", "identity_n", "indices", "ones", "zeros", "tri", "range", "Range", "fill_v1", "vander_v1", "random_*", "Random*", "*_initializer",
-        "*_window", "window*", "linear_to_mel_weight_matrix", "sobol_sample", "create_*", "placeholder*", "Placeholder*", "*multinomial*", "Multinomial",
-        "categorical", "shuffle", "normal", "uniform", "truncated_normal", "gamma", "poisson*", "stateless_*", "Stateless*", "split_v1", "Generator*", "TruncatedNormal",
-        "rand*", "constant", "convert_to_tensor", "*Dropout", "dropout*", "Dropout", "GaussianNoise", "ActivityRegularization", "timestamp", "Const*",
-        "Zeros", "Ones", "Constant", "Identity_initializer", "Orthogonal", "VarianceScaling", "Glorot*", "He*", "Lecun*", "TruncatedNormal", "*candidate*",
-        "full", "vocabulary*", "experimental_*", "get_*", "*Generator", "from_key_data", "rng_*",
-    ),
-    "holds state or settings": (
-        "variable*", "Variable*", "assign*", "scatter_*_v1", "add_*", "*_scope", "*Scope", "*collection*", "global_*", "local_*", "*_initialized*", "*_initializer",
-        "is_variable_*", "report_*", "no_op", "NoOp", "group", "tuple_v1", "make_*", "get_*", "set_*", "clear_*", "reset_*", "enable_*", "disable_*", "executing_*",
-        "control_*", "count_up_to", "scatter_add", "scatter_div", "scatter_max", "scatter_min", "scatter_mul", "scatter_sub", "scatter_update", "scatter_nd_*",
-        "no_regularizer", "*Checkpoint*", "fixed_size_partitioner", "*_partitioner", "initialize_*", "model_variables", "moving_average_variables",
-        "trainable_variables", "op_scope", "convert_*", "container", "wrap_function", "py_func", "load_*", "floatx", "epsilon", "image_data_format",
-    ),
-}  # fmt: skip
-SPACES = {
-    "counts, means and other running values": ("*.metrics.*",),
-    "start values of weights": ("*.initializers.*",),
-    "whole models, data sets, schedules and tools": (
-        "*.applications.*", "*.data.*", "*.utils.*", "*.preprocessing.*", "*.optimizers.*", "*.train.*", "*.config.*", "*.test.*", "*.mixed_precision.*",
-        "*.debugging.*", "*.feature_column.*", "*.lite.*", "*.distribute.*", "*.autograph.*", "*.io.*", "*.strings.*", "*.nest.*", "*.experimental.*_v1",
-        "*.datasets.*", "*.saved_model.*", "*.estimator.*", "*.wrappers.*", "*.profiler.*", "*.summary.*", "*.logging.*", "*.app.*", "*.gfile.*", "*.resource_loader.*",
-        "*.sysconfig.*", "*.python_io.*", "*.graph_util.*", "*.tpu.*", "*.user_ops.*", "*.xla.*", "*.sets.*", "*.lookup.*", "*.queue.*", "*.flags.*", "*.version.*",
-        "*.errors.*", "*.types.*", "*.callbacks.*", "*.models.*", "*.tools.*", "*.layers.experimental.preprocessing.*",
-    ),
-}  # fmt: skip
+_DATA = json.loads(Path(__file__).with_name("tensorflow_not_arithmetic.json").read_text())
 
 
 def main(path: Path, seeds_path: Path | None) -> None:
     target = load_target("tensorflow")
-    seeds = library_seeds(target) if seeds_path is None else [json.loads(line)["api"] for line in seeds_path.read_text().splitlines()]
-    covered = set(seeds)
+    covered = set(library_seeds(target)) if seeds_path is None else called(seeds_path)
     objects = {id(found) for found in map(existing, covered) if found is not None}
     names = sorted({line.split("(")[0].strip() for line in path.read_text().splitlines() if line.strip()})
     reasons: dict[str, list[str]] = collections.defaultdict(list)
@@ -88,6 +40,13 @@ def main(path: Path, seeds_path: Path | None) -> None:
     share = len(reasons["covered"]) / max(1, differentiable)
     print(f"differentiable names that exist: {differentiable}; with seeds: {len(reasons['covered'])} ({100 * share:.1f} %, wanted: 90)")
     raw_operators(covered)
+
+
+def called(seeds_path: Path) -> set[str]:
+    """Every function that some seed calls."""
+    rows = [json.loads(line) for line in seeds_path.read_text().splitlines()]
+    inner = {call.func for row in rows for call in from_json(row["program"]).calls() if call.func.startswith("tf.")}
+    return {row["api"] for row in rows} | inner
 
 
 def raw_operators(covered: set[str]) -> None:
@@ -115,13 +74,13 @@ def raw_operators(covered: set[str]) -> None:
 def why_not(name: str, found: object, language: Language) -> str:
     if found is None:
         return "does not exist in this version"
-    for reason, patterns in SPACES.items():
+    for reason, patterns in _DATA["spaces"].items():
         if any(fnmatchcase(name, pattern) for pattern in patterns):
             return reason
     refusal = language.refusal(name)
     if refusal:
         return "outside the language (" + ("another namespace" if "outside the API" in refusal else refusal.split(": ")[-1]) + ")"
-    for reason, patterns in NOT_ARITHMETIC.items():
+    for reason, patterns in _DATA["names"].items():
         if any(fnmatchcase(name.rsplit(".", 1)[-1], pattern) for pattern in patterns):
             return reason
     return "no gradient is registered" if without_gradient(name) else "MISSING"

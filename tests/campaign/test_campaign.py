@@ -135,6 +135,9 @@ def test_coverage_and_refusals_are_kept_and_shown(folder):
     assert 0 < tables["forward"]["share"] < 0.2
     refused = json.loads(gradfuzz("refusals", "--json", cwd=folder).stdout)
     assert all(set(row) == {"api", "kind", "message", "times"} for row in refused)
+    assert gradfuzz("report", "--out", "page", cwd=folder).returncode == 0
+    page = (folder / "page" / "index.html").read_text()
+    assert "derivative rules" in page and "rules never reached" in page
     for command in ("coverage", "refusals"):
         wrong = gradfuzz(command, "--campaign", 99, cwd=folder)
         assert wrong.returncode == 2 and "no campaign 99" in wrong.stderr + wrong.stdout

@@ -18,7 +18,7 @@ def run(schedule, batches, lesson):
 
 
 def dull(batch):
-    return {"features": [], "edits": {}, "findings": []}
+    return {"features": [], "edits": {}, "findings": [], "orders": []}
 
 
 def test_the_first_round_looks_at_every_seed_itself():
@@ -27,9 +27,14 @@ def test_the_first_round_looks_at_every_seed_itself():
     assert all(b.start == 0 for b in first)
 
 
+def test_every_api_has_a_batch_before_any_has_two():
+    first = run(Schedule(APIS, 3), len(APIS), dull)
+    assert len({APIS[b.seed_index] for b in first[:10]}) == len({APIS[b.seed_index] for b in first[10:20]}) == 10
+
+
 def test_the_same_campaign_plans_the_same_however_late_results_come():
     def lesson(batch):
-        return {"features": [f"f{batch.seed_index % 7}"], "edits": {"size": [4, batch.seed_index % 4]}, "findings": []}
+        return {"features": [f"f{batch.seed_index % 7}"], "edits": {"size": [4, batch.seed_index % 4]}, "findings": [], "orders": []}
 
     prompt = run(Schedule(APIS, 5), len(APIS) + 3 * ROUND, lesson)
     late, handed, learnt = Schedule(APIS, 5), [], 0
@@ -49,7 +54,7 @@ def test_no_api_starves_while_one_brings_all_the_news():
 
     def lesson(batch):
         news = [f"new{next(fresh)}" for _ in range(20)] if batch.seed_index == 0 else []
-        return {"features": news, "edits": {}, "findings": []}
+        return {"features": news, "edits": {}, "findings": [], "orders": []}
 
     later = run(Schedule(APIS, 0), len(APIS) + 4 * ROUND, lesson)[len(APIS) + 2 * ROUND :]
     turns = Counter(APIS[b.seed_index] for b in later)
@@ -59,7 +64,7 @@ def test_no_api_starves_while_one_brings_all_the_news():
 
 def test_an_api_whose_finding_is_known_gets_less():
     def lesson(batch):
-        return {"features": [], "edits": {}, "findings": ["the same"] if APIS[batch.seed_index] == "api3" else []}
+        return {"features": [], "edits": {}, "findings": ["the same"] if APIS[batch.seed_index] == "api3" else [], "orders": []}
 
     later = run(Schedule(APIS, 0), len(APIS) + 6 * ROUND, lesson)[len(APIS) + 3 * ROUND :]
     turns = Counter(APIS[b.seed_index] for b in later)
@@ -70,7 +75,7 @@ def test_an_api_whose_finding_is_known_gets_less():
 def test_edits_that_an_api_refuses_are_kept_less_often():
     def lesson(batch):
         refused = APIS[batch.seed_index] == "api1"
-        return {"features": [], "edits": {"size": [10, 0 if refused else 10]}, "findings": []}
+        return {"features": [], "edits": {"size": [10, 0 if refused else 10]}, "findings": [], "orders": []}
 
     later = run(Schedule(APIS, 0), len(APIS) + 3 * ROUND, lesson)[-ROUND:]
     weights = {APIS[b.seed_index]: b.weights for b in later}

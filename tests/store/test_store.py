@@ -81,7 +81,7 @@ def test_an_older_store_gets_what_was_added_and_keeps_what_it_has(tmp_path):
     store = Store(path, create=False)
     store.set_existing_rules(number, {"reverse:Sin": "", "reverse:Cos": "no reason"})
     assert store.existing_rules(number) == {"reverse:Sin": "", "reverse:Cos": "no reason"}
-    assert store.finished_batches(number) == {0: {"features": [], "edits": {}, "findings": []}}
+    assert store.finished_batches(number) == {0: {"features": [], "edits": {}, "findings": [], "orders": []}}
     assert store.rules(number) == ["reverse:Sin"]
 
 
@@ -93,4 +93,10 @@ def test_refusals_are_counted_by_api_and_kind(tmp_path):
     assert store.refusals(number) == [("torch.sin", "shape", "bad: size", 3), ("torch.sin", "dtype", "no", 1)]
 
 
-SUMMARY = {"counts": {"agree": 1}, "reasons": {}, "refusals": {}, "cpu": 0.1, "lesson": {"features": [], "edits": {}, "findings": []}}
+SUMMARY = {
+    "counts": {"agree": 1},
+    "reasons": {},
+    "refusals": {},
+    "cpu": 0.1,
+    "lesson": {"features": [], "edits": {}, "findings": [], "orders": []},
+}

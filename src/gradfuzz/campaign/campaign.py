@@ -16,6 +16,8 @@ from gradfuzz.store import Store
 
 # When the time is up, suspicions that wait for confirmation get this long; what then still waits is kept for --resume.
 GRACE = 120.0
+# A seed that has taken so many workers down in one batch would take more: the rest of the batch is left out.
+DEATHS = 3
 # Batches are taken in by number; while one hangs, so many others may run ahead of it.
 AHEAD = 512
 
@@ -60,6 +62,7 @@ class Running:
     edits: dict[str, list[int]] = field(default_factory=dict)
     rules: set[str] = field(default_factory=set)
     reports: list[dict[str, Any]] = field(default_factory=list)
+    deaths: int = 0
     finished: bool = False
 
 
@@ -96,7 +99,7 @@ class Campaign:
     def run(self) -> State:
         """Until the budget is spent. Ctrl-C ends it cleanly: what was confirmed is kept, what was not is kept for later."""
         try:
-            while self._more() or self.running:
+            while self._more() or (self.running and not self._late()):
                 self._handle(self.pool.poll())
                 self._tick()
             self.state.finishing = True
@@ -111,6 +114,10 @@ class Campaign:
             self.triage.desk.close()
         self._tick()
         return self.state
+
+    def _late(self) -> bool:
+        """Whether a batch that still runs has had its grace: its mutants are left for --resume."""
+        return self.state.deadline is not None and time.monotonic() > self.state.deadline + GRACE
 
     # Batches -----------------------------------------------------------------------------------------------------------
 
@@ -140,7 +147,7 @@ class Campaign:
         batch = running.batch
         job = self.pool.submit(
             "batch", program=self.seeds[batch.seed_index].program, rng=batch.rng, start=start, count=batch.count,
-            weights=dict(batch.weights), options=self.options,
+            weights=dict(batch.weights), deep=batch.deep, shown=list(batch.shown), options=self.options,
         )  # fmt: skip
         self.jobs[job] = running
 
@@ -170,7 +177,8 @@ class Campaign:
             running.counts[position] += count
         running.counts[RANK.index("timeout" if event.data["cause"] == "timeout" else "crash")] += 1
         running.reports.append({"batch": event.job["id"], "index": index, "cause": event.data["cause"], "job": event.job})
-        if index + 1 < running.batch.count:
+        running.deaths += 1
+        if index + 1 < running.batch.count and running.deaths < DEATHS:
             self._submit(running, index + 1)
         else:
             running.finished = True
@@ -206,7 +214,9 @@ class Campaign:
         seed = self.seeds[running.batch.seed_index]
         keys = {key for report in running.reports for key in self.triage.report(seed, report)}
         counts = {outcome: count for outcome, count in zip(RANK, running.counts) if count}
-        lesson = self.schedule.learn(running.batch, {"features": running.features, "edits": running.edits, "findings": keys})
+        orders = {verdict["order"] for report in running.reports for verdict in report.get("verdicts", ())}
+        told = {"features": running.features, "edits": running.edits, "findings": keys, "orders": orders}
+        lesson = self.schedule.learn(running.batch, told)
         summary = {**running.summary, "counts": counts, "lesson": lesson}
         self.store.add_batch(self.number, running.batch.number, seed.api, summary, running.rules)
         for outcome, count in counts.items():

@@ -29,10 +29,13 @@ class Group:
         return {rule for rule, reason in self.existing.items() if reason}
 
     @property
+    def hits(self) -> set[str]:
+        """What counts: rules reached among those in reach; all of them where the library does not say what it has."""
+        return self.in_reach & self.reached if self.existing else self.reached
+
+    @property
     def share(self) -> float:
-        """Rules reached among those in reach."""
-        wanted = self.in_reach
-        return len(wanted & self.reached) / len(wanted) if wanted else 0.0
+        return len(self.hits) / len(self.in_reach) if self.in_reach else 0.0
 
     def missing(self) -> dict[str, list[str]]:
         """Rules never reached, by the reason, the most numerous first."""

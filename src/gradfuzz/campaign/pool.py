@@ -46,6 +46,7 @@ class Pool:
         self._selector = selectors.DefaultSelector()
         self._next_job = 0
         self._last_check = 0.0
+        self._spent = {True: 0.0, False: 0.0}  # seconds of workers, by whether the job was urgent
         for _ in range(size):
             self._hire()
 
@@ -113,6 +114,20 @@ class Pool:
         self.workers.remove(worker)
         worker.close()
 
+    def _guest(self, host: WorkerProcess) -> WorkerProcess:
+        """A new worker for one job. Its host rests meanwhile and keeps what it has compiled and imported."""
+        guest = self._hire()
+        guest.host, host.parked = host, True
+        return guest
+
+    def _leave(self, guest: WorkerProcess) -> None:
+        """The guest's job is done: the host goes on."""
+        guest.kill()
+        self.zygote.death(guest.pid)
+        self._dismiss(guest)
+        assert guest.host is not None
+        guest.host.parked = False
+
     def _replace(self, worker: WorkerProcess) -> WorkerProcess:
         self._dismiss(worker)
         self.restarts += 1
@@ -123,9 +138,9 @@ class Pool:
         for worker in list(self.workers):
             if not self.waiting and not self.urgent:
                 return
-            if worker.job is not None:
+            if worker.job is not None or worker.parked:
                 continue
-            if self.urgent and (busy < max(1, self.size // 2) or not self.waiting):
+            if self.urgent and (self._room(busy) or not self.waiting):
                 job = self.urgent.popleft()
                 busy += 1
             elif self.waiting:
@@ -133,10 +148,16 @@ class Pool:
             else:
                 return
             if job.get("fresh") and worker.used:
-                worker.kill()
-                self.zygote.death(worker.pid)
-                worker = self._replace(worker)
+                worker = self._guest(worker)
             worker.send(job)
+
+    def _room(self, busy: int) -> bool:
+        """Whether another urgent job may run: half of the workers, or half of one worker's time."""
+        return busy < self.size // 2 if self.size > 1 else self._spent[True] <= self._spent[False]
+
+    def _account(self, worker: WorkerProcess) -> None:
+        if worker.job is not None:
+            self._spent[worker.job["urgent"]] += time.monotonic() - worker.began
 
     def _hear(self, worker: WorkerProcess) -> None:
         messages = worker.messages()
@@ -150,8 +171,12 @@ class Pool:
             if "finding" in message:
                 self.events.append(Event("finding", job, message["finding"]))
             else:
+                self._account(worker)
                 worker.job = None
                 self.events.append(Event("done", job, message))
+                if worker.host is not None:
+                    self._leave(worker)
+                    return
 
     def _check(self) -> None:
         """Kill what hangs or grows without end."""
@@ -169,8 +194,16 @@ class Pool:
 
     def _bury(self, worker: WorkerProcess, cause: str | None) -> None:
         death = self.zygote.death(worker.pid)
+        self._account(worker)
         job, (_, index, counts) = worker.job, worker.progress.read()
-        self._replace(worker)
+        if worker.host is not None:
+            worker.host.parked = False
+            self._dismiss(worker)
+        else:
+            guest = next((g for g in self.workers if g.host is worker), None)
+            replacement = self._replace(worker)
+            if guest is not None:
+                guest.host, replacement.parked = replacement, True
         if job is None:
             return
         if cause is None:

@@ -16,9 +16,11 @@ from typing import Any
 FIRST_BATCH = 4
 LATER_BATCH = 16
 # Where other numbers cost next to nothing beside another shape, a batch is longer: it has the compilation to earn back.
-CHEAP_VALUES = 3
+CHEAP_VALUES = 16
 # Batches in a later round. Half of them go to every API in turn, so that none starves, half to where something new was seen.
 ROUND = 256
+# One batch in so many has a mutant of the highest order; in the first round one seed of each API is.
+DEEP_EVERY = 3
 # What a seed's batch brought counts half as much after its next one.
 MEMORY = 0.5
 # An edit is kept at least so often however often it was refused: a release may learn, and seeds of one API differ.
@@ -35,6 +37,8 @@ class Batch:
     start: int
     count: int
     weights: Mapping[str, float] = field(default_factory=dict)
+    deep: bool = False  # one of its mutants goes to the campaign's highest order
+    shown: tuple[int, ...] = ()  # orders at which the seed's mutants have shown findings: one more each is enough
 
     @property
     def mutants(self) -> int:
@@ -57,6 +61,7 @@ class Schedule:
         self.features: set[str] = set()
         self._energy = [1.0] * len(apis)
         self._told: set[tuple[str, str]] = set()
+        self._shown: dict[int, set[int]] = defaultdict(set)
         self._again: Counter[str] = Counter()
         self._edits: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
 
@@ -89,8 +94,16 @@ class Schedule:
     def _first_round(self) -> list[Batch]:
         order = list(range(len(self.apis)))
         random.Random(f"{self.seed}:round:0").shuffle(order)
+        # One seed of every API before the second of any: a campaign may end before its first round does.
+        met: Counter[str] = Counter()
+        turn = {}
+        for index in order:
+            met[self.apis[index]] += 1
+            turn[index] = met[self.apis[index]]
+        order.sort(key=turn.__getitem__)
         count = FIRST_BATCH * self._factor
-        return [Batch(n, index, f"{self.seed}:{n}", 0, count) for n, index in enumerate(order)]
+        deep = {seeds[0] for seeds in self._by_api.values()}
+        return [Batch(n, index, f"{self.seed}:{n}", 0, count, deep=index in deep) for n, index in enumerate(order)]
 
     def _later_round(self, round_number: int) -> list[Batch]:
         chance = random.Random(f"{self.seed}:round:{round_number}")
@@ -124,12 +137,12 @@ class Schedule:
     def learn(self, batch: Batch, lesson: Mapping[str, Any]) -> dict[str, Any]:
         """Take in a finished batch. Batches come in the order of their numbers. Returns the part of the lesson that is new.
 
-        `lesson`: features that came up, edits as {name: [tried, valid]}, findings as keys.
+        `lesson`: features that came up, edits as {name: [tried, valid]}, findings as keys, the orders they were of.
         """
         assert batch.number == len(self._lessons), (batch.number, len(self._lessons))
         new = sorted(set(lesson["features"]) - self.features)
         self.features.update(new)
-        kept = {"features": new, "edits": lesson["edits"], "findings": sorted(lesson["findings"])}
+        kept = {"features": new, "edits": lesson["edits"], "findings": sorted(lesson["findings"]), "orders": sorted(lesson["orders"])}
         self._lessons.append((batch, kept))
         return kept
 
@@ -138,6 +151,7 @@ class Schedule:
         told = {(api, key) for key in lesson["findings"]}
         fresh = told - self._told
         self._told |= told
+        self._shown[batch.seed_index].update(lesson["orders"])
         if told and not fresh:
             self._again[api] += 1
         energy = self._energy[batch.seed_index]

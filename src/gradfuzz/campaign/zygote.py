@@ -30,12 +30,16 @@ class WorkerProcess:
         self.buffer = b""
         self.job: dict[str, Any] | None = None
         self.used = False
+        self.parked = False  # it rests while a guest has its place
+        self.host: WorkerProcess | None = None  # whose place a guest has
         self.last_seen: tuple[int, int] = (-1, -1)
-        self.last_change = time.monotonic()
+        self.last_change = self.began = time.monotonic()
+        self.waited_then = 0.0
 
     def send(self, job: dict[str, Any]) -> None:
         self.job, self.used = job, True
         self.last_seen, self.last_change = (-1, -1), time.monotonic()
+        self.began, self.waited_then = self.last_change, self.waited()
         self.connection.setblocking(True)
         try:
             self.connection.sendall(json.dumps(job).encode() + b"\n")
@@ -58,11 +62,19 @@ class WorkerProcess:
         return [json.loads(line) for line in lines if line]
 
     def stalled(self, now: float) -> float:
-        """Seconds since its progress last moved."""
+        """Seconds since its progress last moved, less those that it waited for a processor: slow is not hung."""
         job, index, _ = self.progress.read()
         if (job, index) != self.last_seen:
-            self.last_seen, self.last_change = (job, index), now
-        return now - self.last_change
+            self.last_seen, self.last_change, self.waited_then = (job, index), now, self.waited()
+        return now - self.last_change - (self.waited() - self.waited_then)
+
+    def waited(self) -> float:
+        """Seconds that it was ready to run while other processes had the processors; nothing where the system does not say."""
+        total = 0
+        for path in Path(f"/proc/{self.pid}/task").glob("*/schedstat"):
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                total += int(path.read_text().split()[1])
+        return total / 1e9
 
     def kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):

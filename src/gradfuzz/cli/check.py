@@ -83,4 +83,5 @@ def _print(data: dict[str, Any]) -> None:
         verdicts.add_row(str(v["order"] or ""), v["oracle"], f"[{style}]{v['outcome']}[/]", ", ".join(v["scenarios"]), escape(why))
     out.print(verdicts)
     if data["rules"]:
-        out.print("derivative rules: " + ", ".join(data["rules"]), markup=False)
+        names = sorted({rule.partition(":")[2] or rule for rule in data["rules"]})
+        out.print("derivative rules: " + ", ".join(names), markup=False)

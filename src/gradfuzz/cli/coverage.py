@@ -43,9 +43,7 @@ def coverage(
         table.add_column(column, justify="left" if column == "rules" else "right")
     for name, group in groups.items():
         share = f"{100 * group.share:.1f} %" if group.existing else ""
-        table.add_row(
-            name, str(len(group.reached)), str(len(group.in_reach)) if group.existing else "", share, str(len(group.out_of_reach))
-        )
+        table.add_row(name, str(len(group.hits)), str(len(group.in_reach)) if group.existing else "", share, str(len(group.out_of_reach)))
     out.print(table)
     if missing:
         for name, group in groups.items():

@@ -19,6 +19,7 @@ EXPLANATIONS = {
     "kink": "At a kink AD may choose any slope between the one-sided derivatives; this one lies outside.",
     "value": "The same function at the same inputs must return the same output whether or not it is being differentiated.",
     "status": "The function runs directly, and AD neither differentiates it nor says that it does not support it.",
+    "malformed": "A gradient has the shape and type of its input, a tangent those of its output. This one has not.",
     "internal": "The library's own assertion fails: whatever the inputs, that is a bug by its own account.",
     "variant": "The same derivative at the same inputs, computed in another way the library offers (compiled or not, batched,\n"
     "linearised), is another number, by more than rounding of the inputs can explain.",
@@ -79,6 +80,7 @@ def title(verdict: dict[str, Any]) -> str:
         "kink": f"{order} outside the one-sided slopes in {which}",
         "value": f"another output under {which}",
         "status": f"{which} raises where the direct run works",
+        "malformed": f"{order} of the wrong shape or type in {which}",
         "variant": f"another {order} in {which}",
         "internal": f"internal assertion fails in {which}",
         "memory": f"{which} runs out of memory",

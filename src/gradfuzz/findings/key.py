@@ -6,10 +6,13 @@ import hashlib
 import re
 from typing import Any
 
+_OVERWRITTEN = "modified by an inplace operation"
 _NOT_WORDS = re.compile(r"[^A-Za-z_]+")
 _TYPES = re.compile(
     r"\b(torch\.)?(c10::)?(B?[Ff]loat|[Dd]ouble|[Hh]alf|[Cc]omplex\w*|[Ii]nt|[Ll]ong|[Bb]ool|[Bb]yte|[Cc]har|[Ss]hort)(\d*)\b"
 )
+
+SYMPTOM = 140
 
 
 def finding_key(api: str, rule: str, verdict: dict[str, Any]) -> str:
@@ -19,6 +22,10 @@ def finding_key(api: str, rule: str, verdict: dict[str, Any]) -> str:
     if kind == "internal":
         subject = "any"  # an assertion is one bug, whoever runs into it
     scenario = verdict["scenarios"][0] if verdict["scenarios"] else ""
+    if verdict["oracle"] == "status":
+        if _OVERWRITTEN in str(verdict["reason"]):
+            subject = f"any at order {verdict['order']}"  # the message names the operator at fault, whoever calls it
+        return "|".join([subject, kind, symptom(verdict)])  # the same complaint in another scenario is the same bug
     return "|".join([subject, kind, str(verdict["order"]), scenario, symptom(verdict)])
 
 
@@ -27,7 +34,7 @@ def symptom(verdict: dict[str, Any]) -> str:
     if verdict["oracle"] not in ("status", "process"):
         return ""
     message = _TYPES.sub("T", str(verdict["reason"]).split("\n")[0])
-    return _NOT_WORDS.sub(" ", message)[:80].strip()
+    return _NOT_WORDS.sub(" ", message)[:SYMPTOM].strip()
 
 
 def finding_id(api: str, key: str) -> str:

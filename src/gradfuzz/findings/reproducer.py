@@ -41,16 +41,17 @@ def reproducer(target: str, document: dict[str, Any]) -> str:
     program = from_json(document["program"])
     differentiable = [name for name, r in program.inputs.items() if r.differentiable]
     fixed = [name for name, r in program.inputs.items() if not r.differentiable]
-    made = [s for s in program.statements if _is_constructor(s, fixed)]
-    modules = [s.names[0] for s in made]
-    calls = [s for s in program.statements if not isinstance(s.value, Tensor) and s not in made]
+    # What is computed last is the output, whatever it looks like.
+    constructors = [s for s in program.statements[:-1] if _is_constructor(s, fixed)]
+    modules = [s.names[0] for s in constructors]
+    calls = [s for s in program.statements if not isinstance(s.value, Tensor) and not any(s is c for c in constructors)]
     last = calls[-1]
     return _environment.get_template(f"{target}.py.j2").render(
         finding=document,
         inputs=[_input(name, recipe) for name, recipe in program.inputs.items()],
         differentiable=differentiable,
         fixed=fixed,
-        constructors=[statement_text(s) for s in made],
+        constructors=[statement_text(s) for s in constructors],
         modules=modules,
         body=[statement_text(s if s.names or s is not last else Let(("result",), s.value)) for s in calls],
         result=last.names[0] if len(last.names) == 1 else "(" + ", ".join(last.names) + ")" if last.names else "result",

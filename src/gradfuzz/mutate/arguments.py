@@ -12,6 +12,7 @@ from gradfuzz.targets.protocol import Overload, Parameter
 
 # What a Program's call takes; see Target.parameters.
 Menu = Callable[[str], list[Overload]]
+INFINITY = float("inf")  # an order of norms, a bound that is none
 
 
 def no_menu(func: str) -> list[Overload]:
@@ -50,7 +51,7 @@ def other_literal(old: Any, rng: random.Random, words: tuple[str, ...] = ()) -> 
     if isinstance(old, int):
         return rng.choice([n for n in (old + 1, old - 1, 0, 1, -1, 2, 3, -2) if n != old])
     if isinstance(old, float):
-        return rng.choice([x for x in (0.0, 1.0, -1.0, 0.5, 2.0, -old, old * 10, old / 10, 1e-3, 3.0) if x != old])
+        return rng.choice([x for x in (0.0, 1.0, -1.0, 0.5, 2.0, -old, old * 10, old / 10, 1e-3, 3.0, INFINITY) if x != old])
     families = [words] if old in words else [family for family in ENUMERATIONS if old in family]
     options = [word for family in families for word in family if word != old]
     return rng.choice(options) if options else None
@@ -108,7 +109,7 @@ def _an_int(parameter: Parameter, rng: random.Random) -> Any:
 
 def _a_float(parameter: Parameter, rng: random.Random) -> Any:
     near = [parameter.default * 10, parameter.default / 10] if isinstance(parameter.default, float) else []
-    return rng.choice([*near, 0.0, 0.5, 1.0, 2.0, -1.0, 1e-3])
+    return rng.choice([*near, 0.0, 0.5, 1.0, 2.0, -1.0, 1e-3, INFINITY])
 
 
 def _a_bool(parameter: Parameter, rng: random.Random) -> Any:

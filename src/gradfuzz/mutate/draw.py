@@ -31,18 +31,21 @@ def draw_edits(program: Program, rng: random.Random, menu: Menu = no_menu, weigh
     return edits
 
 
-def draw_relative(program: Program, family: int, shared: random.Random, own: random.Random) -> list[Edit]:
+def draw_relative(
+    program: Program, family: int, shared: random.Random, own: random.Random, menu: Menu = no_menu, weights: Weights | None = None
+) -> list[Edit]:
     """Edits of one member of a family: what changes shapes, types and arguments comes from `shared`, the numbers from `own`.
 
     Family 0 keeps the seed's own shapes. Memory layouts are left out: a compiler chooses its own.
     """
     edits: list[Edit] = []
-    kinds = [kind for kind in _KINDS if kind not in ("values", "layout")]
-    weights = [weight for kind, weight in zip(_KINDS, _WEIGHTS) if kind in kinds]
-    draws = [_DRAW[shared.choices(kinds, weights)[0]] for _ in range(1 + (shared.random() < 0.2))] if family else []
-    chances = [(draw, shared) for draw in draws] + [(_draw_values, own)] * (1 + (own.random() < 0.35))
-    for draw, rng in chances:
-        edit = draw(program, rng, no_menu)
+    for _ in range(1 + (shared.random() < 0.2) if family else 0):
+        edit = _kept(program, shared, _SHARED_KINDS, _SHARED_WEIGHTS, menu, weights)
+        if edit is not None:
+            edits.append(edit)
+            program = apply(program, edit)
+    for _ in range(1 + (own.random() < 0.35)):
+        edit = _draw_values(program, own)
         if edit is not None:
             edits.append(edit)
             program = apply(program, edit)
@@ -51,9 +54,13 @@ def draw_relative(program: Program, family: int, shared: random.Random, own: ran
 
 def draw_edit(program: Program, rng: random.Random, menu: Menu = no_menu, weights: Weights | None = None) -> Edit | None:
     """One edit; None where the kind drawn has nothing to change."""
+    return _kept(program, rng, _KINDS, _WEIGHTS, menu, weights)
+
+
+def _kept(program: Program, rng: random.Random, kinds: list[str], chances: list[int], menu: Menu, weights: Weights | None) -> Edit | None:
     edit = None
     for _ in range(REDRAWS):
-        (kind,) = rng.choices(_KINDS, _WEIGHTS)
+        (kind,) = rng.choices(kinds, chances)
         edit = _DRAW[kind](program, rng, menu)
         if edit is None or not weights or rng.random() < weights.get(edit.name, 1.0):
             break
@@ -85,8 +92,8 @@ def _draw_dtype(program: Program, rng: random.Random, menu: Menu = no_menu) -> E
     if rng.random() < 0.7:
         return Edit("dtypes", None, to)
     picked = _pick(program, rng)
-    if rng.random() < 0.3:
-        to = rng.choice(("int64", "int32", "uint8", "bool"))
+    if rng.random() < 0.4:
+        to = rng.choice(("int64", "int32", "uint8", "int8", "bool"))
     return Edit("dtype", picked[0], to) if picked else None
 
 
@@ -159,3 +166,6 @@ _DRAW: dict[str, Callable[[Program, random.Random, Menu], Edit | None]] = {
 }  # fmt: skip
 _KINDS = list(_DRAW)
 _WEIGHTS = [55, 8, 6, 7, 3, 2, 5, 2, 7, 2, 5, 1]
+# What the members of a family have in common.
+_SHARED_KINDS = [kind for kind in _KINDS if kind not in ("values", "layout")]
+_SHARED_WEIGHTS = [weight for kind, weight in zip(_KINDS, _WEIGHTS) if kind in _SHARED_KINDS]

@@ -11,9 +11,9 @@ from gradfuzz.oracles.status import check_status
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.value import check_value
 from gradfuzz.oracles.variant import check_variants, due
-from gradfuzz.oracles.verdict import AGREE, DISAGREE, INTERNAL, INVALID, UNSUPPORTED, Verdict, most_interesting
+from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, INTERNAL, INVALID, UNSUPPORTED, Verdict, most_interesting
 from gradfuzz.program.model import COMPLEXES, FLOATS, Program
-from gradfuzz.targets.protocol import Modes, Outcome, Refusal, Target, scenario_name
+from gradfuzz.targets.protocol import MODE_NAMES, Modes, Outcome, Refusal, Target, scenario_name
 
 LOW = tuple(d for d in FLOATS + COMPLEXES if d not in ("float64", "complex128"))
 
@@ -73,11 +73,15 @@ def examine(target: Target, program: Program, options: Options, keep_rules: bool
         return Examination([Verdict(UNSUPPORTED, "status", reason="no differentiable input")], trial=trial)
     low = any(t.dtype in LOW for t in program.inputs.values() if t.differentiable)
     verdicts: list[Verdict] = []
+    failed: set[str] = set()
     for order in range(1, (1 if low else options.order) + 1):
-        found = _examine_order(trial, order, options, low)
+        found = _examine_order(trial, order, options, low, failed)
         verdicts.extend(found)
-        if any(v.is_finding for v in found) or not any(v.outcome == AGREE for v in found):
+        findings = [v for v in found if v.is_finding]
+        if any(order > 1 or v.oracle != "status" for v in findings) or not any(v.outcome == AGREE for v in found):
             break  # derivatives of a wrong or unknown derivative say nothing new
+        # Where one mode raises and the other is right, nestings of the other alone go on.
+        failed |= {mode for mode, name in MODE_NAMES.items() if any(name in v.scenarios for v in findings)}
     variants = target.variants if thorough else due(target, program, options.salt)
     asked = options.scenarios is None or bool(options.scenarios)  # with no scenario asked for, variants are none either
     if variants and asked and not any(v.is_finding for v in verdicts):
@@ -94,12 +98,17 @@ def _refused(refusal: Refusal) -> Examination:
     return Examination([Verdict(INVALID, "status", reason=refusal.message[:300])], error=refusal)
 
 
-def _examine_order(trial: Trial, order: int, options: Options, low: bool) -> list[Verdict]:
+def _examine_order(trial: Trial, order: int, options: Options, low: bool, failed: set[str]) -> list[Verdict]:
     verdicts: list[Verdict] = []
     ways: dict[Modes, Outcome] = {}
     for modes in trial.scenarios(order, options.scenarios):
+        if failed.intersection(modes):
+            continue
         outcome = trial.outcome(modes)
         if isinstance(outcome, Refusal):
+            if outcome.kind == "gauge":
+                # The library has found that the outputs are free up to a phase: no derivative of them means anything.
+                return [Verdict(INCONCLUSIVE, "status", order=order, reason=f"gauge: {outcome.message[:200]}")]
             verdicts.append(check_status(trial, modes, outcome))
             continue
         ways[modes] = outcome

@@ -13,14 +13,14 @@ import numpy as np
 from gradfuzz.oracles import referee
 from gradfuzz.oracles.trial import DOUBLE_UNIT, Trial
 from gradfuzz.oracles.verdict import AGREE, INCONCLUSIVE, Verdict
-from gradfuzz.targets.protocol import Modes, Outcome, Refusal
+from gradfuzz.targets.protocol import QUICK_STEP, Modes, Outcome, Refusal
 
 # Two modes of AD do the same sums in another order: they agree to rounding, far below this.
 MODES_AGREE = 1e-9
 # The central difference at the cube root of the unit errs by about its square, 4e-11, for functions whose third derivative
 # is of the size of the first. A thousandfold margin keeps the sharper and dearer ladder for the few that are rougher.
 NUMERIC_AGREES = 1e-7
-STEP = DOUBLE_UNIT ** (1 / 3)
+STEP = QUICK_STEP
 
 
 def check_gradient(trial: Trial, order: int, ways: dict[Modes, Outcome], strict: bool = False) -> list[Verdict]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +30,7 @@ FEW_DIGITS = 1e-4
 KINK_PROBES = 12
 # Around a kink, slopes are sampled this far off (in units of the inputs): near enough for curvature not to matter much.
 NEARBY = 1e-4
-NEARBY_POINTS = 24
+NEARBY_POINTS = 96
 # Ties make differences of order one; a smaller gap is not one, and nearby slopes of a smooth function vary by less.
 TIE = 1e-2
 # Derivatives of a function that is constant as far as can be seen: this many units of its terms may be left over.
@@ -40,11 +41,14 @@ SMALLEST = {2.0**-52: 1e-300, 2.0**-23: 1e-36}
 WHOLE = 2.0**51
 LARGE_STEPS = tuple(2.0**k for k in (2, 8, 20, 40, 60, 100, 200, 330))
 LARGEST = 1e300
-# A step over which a continuous function moves by no more than its slope says, with room for curvature; a jump moves at once.
-JUMP_STEP = 2.0**-36
-JUMP = 2.0**16
+# The shorter step still moves every element by many units; over the longer one a continuous function moves far more.
+JUMP_STEP = 2.0**-46
+JUMP_FACTOR = 2.0**8
 NOISE = 256.0
-TINY_STEPS = tuple(2.0**-k for k in (26, 30, 34, 38, 42, 46, 60, 90))
+FINEST = 5
+TINY_STEPS = tuple(2.0**-k for k in (26, 30, 34, 38, 42, 46))
+# Steps from zero may be far shorter.
+STEPS_FROM_ZERO = tuple(2.0**-k for k in (60, 90, 130, 180, 250, 330))
 
 
 @dataclass
@@ -134,7 +138,9 @@ def _judge_wrong(trial: Trial, order: int, line: Line, wrong: list[Modes], base:
     if spot is None:
         return _inconclusive(order, line, "kink: no single element disagrees by itself")
     element, line = spot
-    wrong = line.wrong()
+    wrong = [m for m in line.wrong() if np.isfinite(line.numbers[m])]
+    if not wrong:
+        return _inconclusive(order, line, "not finite along single elements")
     if line.numeric.one_sided:
         return _inconclusive(order, line, "domain edge")
     if line.numeric.kink:
@@ -144,6 +150,8 @@ def _judge_wrong(trial: Trial, order: int, line: Line, wrong: list[Modes], base:
             return _inconclusive(order, line, "kink: inside the one-sided derivatives")
     number = line.numbers[wrong[0]]
     gap = abs(number - line.numeric.value)
+    if _unsettled(line, number):
+        return _inconclusive(order, line, "a feature smaller than the steps: the finer ones contradict the coarser")
     if _jumps(trial, line, base):
         return _inconclusive(order, line, "jump: the function is not continuous here")
     if _out_of_range(trial, order):
@@ -153,17 +161,17 @@ def _judge_wrong(trial: Trial, order: int, line: Line, wrong: list[Modes], base:
     leftover = max(BELOW_ROUNDING * trial.epsilon * _sizes(trial, line.along), SMALLEST.get(trial.epsilon, 1e-4))
     if line.numeric.value == 0.0 and abs(number) < leftover:
         return _inconclusive(order, line, "below rounding: the function is constant as far as can be seen")
-    whole = trial.direct if number == 0.0 else trial.inputs if line.numeric.value == 0.0 else []
-    if whole and all(bool((np.abs(a) >= WHOLE).all()) for a in whole if a.size):
+    moved = [x[d != 0] for x, d in zip(trial.inputs, line.along.arrays)]
+    whole = trial.direct if number == 0.0 else moved if line.numeric.value == 0.0 else []
+    if any(a.size for a in whole) and all(bool((np.abs(a) >= WHOLE).all()) for a in whole):
         return _inconclusive(order, line, "absorbed: numbers so large that steps of one cannot be seen")
     if line.numeric.value == 0.0 and _seen_at_large_steps(trial, line, number, base):
         return _inconclusive(order, line, "absorbed: the steps are lost beside much larger numbers")
     if _seen_at_tiny_steps(trial, line, number, base):
         return _inconclusive(order, line, "a feature smaller than the steps")
-    if at_kink or line.numeric.kink or (order == 1 and gap > TIE * max(abs(number), abs(line.numeric.value))):
-        low, high = _slopes_nearby(trial, line.along)
-        if any(low <= line.numbers[m] <= high for m in wrong):
-            return _inconclusive(order, line, "kink: among the slopes of the points nearby")
+    perhaps_tied = at_kink or line.numeric.kink or (order == 1 and gap > TIE * max(abs(number), abs(line.numeric.value)))
+    if perhaps_tied and _among_slopes_nearby(trial, line.along, [line.numbers[m] for m in wrong]):
+        return _inconclusive(order, line, "kink: among the slopes of the points nearby")
     if at_kink or line.numeric.kink:
         return _finding(KINK, order, line, wrong, element, "outside the one-sided derivatives at a kink")
     kind, reason = GRADIENT, "differs from the numeric derivative"
@@ -220,17 +228,35 @@ def _out_of_range(trial: Trial, order: int) -> bool:
     return any(s.size and (float(s.max()) > limit or float(s.min()) < 1 / limit) for s in sizes)
 
 
+def _unsettled(line: Line, number: float) -> bool:
+    """Whether most of the finest steps say something else than the estimate, by far more than their rounding."""
+    size = max(abs(number), abs(line.numeric.value))
+    finest = line.numeric.steps[-FINEST:]
+    gaps = [(abs(slope - line.numeric.value), floor) for _, slope, floor in finest]
+    against = sum(1 for gap, floor in gaps if gap > NUMERIC_BARS * floor + TIE * size)
+    # What looks like noise may be such a feature too: then the slopes grow beyond anything that either side says.
+    wild = sum(1 for gap, _ in gaps if gap > 10 * abs(line.numeric.value) + 0.1 * abs(number))
+    return len(finest) == FINEST and max(against, wild) > FINEST // 2
+
+
+def _at_zero(trial: Trial, line: Line) -> bool:
+    """Whether an element that moves is zero: there is no step too short for it."""
+    return any(bool(((x == 0) & (d != 0)).any()) for x, d in zip(trial.inputs, line.along.arrays))
+
+
 def _jumps(trial: Trial, line: Line, base: Modes) -> bool:
-    """Whether the function changes by more over a vanishing step than any slope that was seen explains."""
+    """Whether the function changes over a vanishing step, and by the same over one many times as long. Noise does not repeat itself."""
     us = [trial.direction(i) for i in range(len(base))]
     along = trial.line(base, us, line.along)
     at_zero = trial.components(trial.attempt(base, us))
-    slope = max(map(abs, [line.numeric.magnitude, *(n for n in line.numbers.values() if np.isfinite(n))]))
     with np.errstate(all="ignore"):
         noise = NOISE * trial.epsilon * float(np.abs(at_zero).sum())
-        for step in (JUMP_STEP, -JUMP_STEP):
-            there = along(step)
-            if there.shape == at_zero.shape and float(np.abs(there - at_zero).sum()) > noise + JUMP * abs(step) * slope:
+        for sign, step in itertools.product((1, -1), (JUMP_STEP, *(STEPS_FROM_ZERO[1:] if _at_zero(trial, line) else ()))):
+            near, far = along(sign * step), along(sign * step * JUMP_FACTOR)
+            if near.shape != at_zero.shape or far.shape != at_zero.shape:
+                return True
+            change = float(np.abs(near - at_zero).sum())
+            if change > noise and float(np.abs(near - far).sum()) < 0.1 * change:
                 return True
     return False
 
@@ -274,7 +300,7 @@ def _seen_at_tiny_steps(trial: Trial, line: Line, number: float, base: Modes) ->
     size = float(np.abs(at_zero).sum())
     gap = abs(number - line.numeric.value)
     with np.errstate(all="ignore"):
-        for t in TINY_STEPS:
+        for t in TINY_STEPS + (STEPS_FROM_ZERO if _at_zero(trial, line) else ()):
             plus, minus = along(t), along(-t)
             if plus.shape != minus.shape:
                 return False
@@ -287,9 +313,9 @@ def _seen_at_tiny_steps(trial: Trial, line: Line, number: float, base: Modes) ->
         return abs(number) * 64 * DOUBLE_UNIT > 16 * seen > 0
 
 
-def _slopes_nearby(trial: Trial, along: Vec) -> tuple[float, float]:
-    """The range of slopes at points around a kink: what a generalised derivative may choose from."""
-    slopes = []
+def _among_slopes_nearby(trial: Trial, along: Vec, numbers: list[float]) -> bool:
+    """Whether one of the numbers lies in the range of slopes at points around a kink: what a generalised derivative may choose from."""
+    slopes: list[float] = []
     step = NEARBY * 1e-3
     for index in range(NEARBY_POINTS):
         away = trial.direction(index + 1).arrays
@@ -297,12 +323,13 @@ def _slopes_nearby(trial: Trial, along: Vec) -> tuple[float, float]:
         for t in (step, -step):
             moved = Vec([np.asarray(NEARBY * d + t * a) for d, a in zip(away, along.arrays)])
             ends.append(trial.components(trial.attempt((), (), moved, 1.0)).sum())
-        slopes.append((ends[0] - ends[1]) / (2 * step))
-    finite = [s for s in slopes if np.isfinite(s)]
-    if not finite:
-        return float("-inf"), float("inf")
-    slack = 1e-6 * max(map(abs, finite))
-    return min(finite) - slack, max(finite) + slack
+        slope = float((ends[0] - ends[1]) / (2 * step))
+        if np.isfinite(slope):
+            slopes.append(slope)
+            slack = 1e-6 * max(map(abs, slopes))
+            if any(min(slopes) - slack <= number <= max(slopes) + slack for number in numbers):
+                return True
+    return not slopes
 
 
 def _localise(trial: Trial, line: Line, wrong: list[Modes], base: Modes) -> tuple[str, Line] | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gradfuzz.oracles.trial import Trial
-from gradfuzz.oracles.verdict import DISAGREE, INTERNAL, MEMORY, STATUS, UNSUPPORTED, Verdict
+from gradfuzz.oracles.verdict import DISAGREE, INTERNAL, MALFORMED, MEMORY, STATUS, UNSUPPORTED, Verdict
 from gradfuzz.targets.protocol import Modes, Refusal, scenario_name
 
-_FINDINGS = {"internal": INTERNAL, "memory": MEMORY, "error": STATUS}
+_FINDINGS = {"internal": INTERNAL, "memory": MEMORY, "error": STATUS, "malformed": MALFORMED}
 
 
 def check_status(trial: Trial, modes: Modes, refusal: Refusal) -> Verdict:

@@ -16,6 +16,8 @@ from gradfuzz.targets.protocol import Modes, Outcome, Refusal, Target, Vec, scen
 
 # Each variant costs as much as the plain scenarios together, so a fraction of the mutants is examined, each in one of them.
 EVERY = 8
+# A variant may cost a compilation, so it keeps its turn for so many mutants.
+TURN = 32
 # Another order of the same sums: this many units of the largest term, and this many times what a rounding of the inputs does.
 UNITS = 4096.0
 JITTER = 64.0
@@ -29,7 +31,7 @@ def due(target: Target, program: Program, salt: int) -> tuple[str, ...]:
     if not target.variants or salt % EVERY:
         return ()
     calls = zlib.crc32(" ".join(call.func for call in program.calls()).encode())
-    return (target.variants[(calls + salt // EVERY) % len(target.variants)],)
+    return (target.variants[(calls + salt // TURN) % len(target.variants)],)
 
 
 def check_variants(trial: Trial, variants: Sequence[str]) -> list[Verdict]:

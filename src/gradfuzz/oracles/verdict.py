@@ -23,6 +23,7 @@ ACCURACY = "accuracy"  # a derivative has fewer digits than its inputs allow
 NONFINITE = "nonfinite"  # a derivative is NaN or infinite where the true one is finite
 KINK = "kink"  # at a kink, a derivative outside the one-sided ones
 STATUS = "status"  # a scenario raises where others work
+MALFORMED = "malformed"  # a derivative of another shape or type than what it belongs to
 INTERNAL = "internal"  # the library's own assertion fails
 MEMORY = "memory"  # a scenario runs out of memory where others work
 VARIANT = "variant"  # another way to run a scenario gives another derivative

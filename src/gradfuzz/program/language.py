@@ -37,7 +37,7 @@ class Language:
         """Why a full API name may not be used; None if it may."""
         segments = path.split(".")
         for segment in segments:
-            if segment.startswith("_") and not (segment[1:2] != "_" and path.startswith("torch.ops.aten.")):
+            if segment.startswith("_"):
                 return f"{path}: private names are not part of the language"
             if segment in self.refused_names:
                 return f"{path}: {self.refused_names[segment]}"
@@ -45,6 +45,8 @@ class Language:
             if fnmatchcase(path, pattern):
                 return f"{path}: {reason}"
         space = ".".join(segments[:-1])
+        if path in self.namespaces:
+            return None  # one name by itself, out of a namespace that is not lent as a whole
         if space not in self.namespaces and not self._is_member_of_class(segments):
             return f"{path} is outside the API that Programs may call; allowed: {', '.join(self.namespaces[:8])} …"
         if space.endswith(".Tensor") and segments[-1] in self.refused_methods:

@@ -9,6 +9,7 @@ from typing import Any
 
 import jinja2
 
+from gradfuzz.campaign.coverage import coverage_of
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.findings.issue import issue_text
 from gradfuzz.oracles.gradient import STEP
@@ -18,6 +19,8 @@ from gradfuzz.testing.step_curve import StepCurve, inline_image, png
 _environment = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")), autoescape=True, undefined=jinja2.StrictUndefined
 )
+
+MESSAGES = 8  # shown per kind of refusal
 
 
 def write_report(store: Store, folder: Path) -> Path:
@@ -47,10 +50,25 @@ def _campaign(store: Store, row: dict[str, Any]) -> dict[str, Any]:
         **totals,
         "mutants": mutants,
         "valid": 100 * (1 - totals["counts"].get("invalid", 0) / mutants) if mutants else 100.0,
-        "rules": len(store.rules(row["id"])),
+        "coverage": coverage_of(store, row["id"]),
         "apis": len(apis),
-        "refusals": sorted(totals["refusals"].items(), key=lambda item: -item[1])[:15],
+        "refused": _refused(store.refusals(row["id"])),
     }
+
+
+def _refused(rows: list[tuple[str, str, str, int]]) -> list[tuple[str, int, list[tuple[str, int, str]]]]:
+    """(kind, times, [(message, times, APIs)]), the most frequent first."""
+    kinds: Counter[str] = Counter()
+    messages: dict[str, Counter[str]] = {}
+    apis: dict[tuple[str, str], Counter[str]] = {}
+    for api, kind, message, times in rows:
+        kinds[kind] += times
+        messages.setdefault(kind, Counter())[message] += times
+        apis.setdefault((kind, message), Counter())[api] += times
+    return [
+        (kind, total, [(m, n, ", ".join(a for a, _ in apis[kind, m].most_common(3))) for m, n in messages[kind].most_common(MESSAGES)])
+        for kind, total in kinds.most_common()
+    ]
 
 
 def _curve(document: dict[str, Any]) -> str:

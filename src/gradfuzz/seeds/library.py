@@ -15,7 +15,7 @@ from gradfuzz.campaign.pool import Pool
 from gradfuzz.errors import WorkerError
 from gradfuzz.program import from_json, language_for, parse, to_json
 
-READ_LIMIT = 600.0
+READ_LIMIT = 1200.0
 MOST_DEADLY = 50
 
 

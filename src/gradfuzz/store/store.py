@@ -92,7 +92,7 @@ class Store:
     def finished_batches(self, campaign: int) -> dict[int, dict[str, Any]]:
         """What each finished batch taught, by its number."""
         rows = self.db.execute("select number, lesson from batches where campaign = ?", (campaign,))
-        return {row[0]: json.loads(row[1]) if row[1] else {"features": [], "edits": {}, "findings": []} for row in rows}
+        return {row[0]: json.loads(row[1]) if row[1] else {"features": [], "edits": {}, "findings": [], "orders": []} for row in rows}
 
     def totals(self, campaign: int) -> dict[str, Any]:
         """Mutants by outcome, reasons, refusals and CPU seconds of a campaign."""

@@ -19,12 +19,16 @@ Array = Any
 # A scenario's derivative modes, innermost first: () is the direct run, ("r",) reverse, ("r", "f") forward-over-reverse.
 Modes = tuple[str, ...]
 
-_MODE_NAMES = {"r": "reverse", "f": "forward"}
+# The step of the quick central difference: the cube root of a double's unit, where truncation and rounding err alike.
+# A target that computes many things at once may have both ends ready when they are asked for.
+QUICK_STEP = (2.0**-52) ** (1 / 3)
+
+MODE_NAMES = {"r": "reverse", "f": "forward"}
 
 
 def scenario_name(modes: Modes) -> str:
     """The name people use: ("r", "f") is forward-over-reverse."""
-    return "-over-".join(_MODE_NAMES[m] for m in reversed(modes)) or "direct"
+    return "-over-".join(MODE_NAMES[m] for m in reversed(modes)) or "direct"
 
 
 @lru_cache(maxsize=16)
@@ -64,7 +68,7 @@ class Outcome:
 class Refusal:
     """How a target reads one of its own error messages."""
 
-    kind: str  # unsupported, internal, memory, overwritten, invalid, error
+    kind: str  # unsupported, internal, memory, overwritten, malformed, gauge, invalid, error
     message: str
 
 

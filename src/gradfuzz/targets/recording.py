@@ -8,7 +8,7 @@ from typing import Any
 from gradfuzz.errors import TargetError
 
 # Libraries whose calls can be listened to, and who does it.
-RECORDINGS = {"torch": "gradfuzz.targets.torch.recording"}
+RECORDINGS = {"torch": "gradfuzz.targets.torch.recording", "jax": "gradfuzz.targets.jax.recording"}
 
 
 def record(path: Any, target: str = "torch", contents: bool = False) -> Any:

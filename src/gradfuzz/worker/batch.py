@@ -21,13 +21,17 @@ from gradfuzz.worker.progress import Progress
 
 # A seed that has shown a bug twice at some order shows it to most of its mutants: the rest stay below that order.
 SHOWN_OFTEN = 2
-# Each order costs a few times the one below: second order is checked on every other mutant, higher ones on every sixteenth.
+# Each order costs a few times the one below: second order is checked on every other mutant, higher ones where the campaign says so.
 DEEP_EVERY = 2
 DEEPER_EVERY = 16
 # A Program of many operators counts as a new combination of so many of them at most.
 MOST_RULES = 8
-# Where another shape is dear, so many mutants in a row share everything but their numbers.
-FAMILY = 12
+# Where another shape is dear, so many mutants in a row share everything but their numbers: about as many as take the time of a compilation.
+FAMILY = 128
+# Members of a family fail alike: after so many the rest of it is left out.
+INVALID_OFTEN = 2
+# A seed whose mutants take seconds each gives way to the others after so much of the processor's time.
+MOST_SECONDS = 20.0
 
 
 def mutant(
@@ -38,16 +42,22 @@ def mutant(
         return [], seed
     chance = random.Random(f"{rng}:{index}")
     if value_edits_cheap:
-        edits = draw_relative(seed, index // FAMILY, random.Random(f"{rng}:family:{index // FAMILY}"), chance)
+        family = family_of(index)
+        edits = draw_relative(seed, family, random.Random(f"{rng}:family:{family}"), chance, menu, weights)
     else:
         edits = draw_edits(seed, chance, menu, weights)
     return edits, apply_all(seed, edits)
 
 
-def options_for(options: Options, index: int, shown: Counter[int]) -> Options:
+def family_of(index: int) -> int:
+    """Which family a mutant belongs to. The seed itself leads the first, which keeps its shapes."""
+    return max(0, index - 1) // FAMILY
+
+
+def options_for(options: Options, index: int, shown: Counter[int], deep: bool = True) -> Options:
     """A mutant's own options: its salt, and how deep it goes."""
     order = options.order
-    if index % DEEPER_EVERY:
+    if index % DEEPER_EVERY or not deep:
         order = min(order, 2 if index % DEEP_EVERY == 0 else 1)
     while order > 1 and shown[order] >= SHOWN_OFTEN:
         order -= 1
@@ -61,19 +71,26 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     weights = job.get("weights") or {}
     counts = [0] * len(RANK)
     tally = Tally()
-    shown: Counter[int] = Counter()
+    shown = Counter(dict.fromkeys(job.get("shown", ()), SHOWN_OFTEN - 1))
     began = time.process_time()
+    failed: Counter[int] = Counter()
     for index in range(job["start"], job["count"]):
         progress.write(job["id"], index, counts)
+        family = family_of(index) if target.value_edits_cheap else index
+        if failed[family] >= INVALID_OFTEN:
+            continue
+        if time.process_time() - began > MOST_SECONDS:
+            break
         try:
             edits, program = mutant(seed, job["rng"], index, target.value_edits_cheap, target.parameters, weights)
             program.check()
         except ProgramError:
             counts[RANK.index(INVALID)] += 1
             continue
-        chosen = options_for(options, index, shown)
+        chosen = options_for(options, index, shown, job.get("deep", True))
         seen = examine(target, program, chosen, keep_rules=index < 4)
         counts[RANK.index(seen.outcome)] += 1
+        failed[family] += seen.outcome == INVALID
         tally.take(edits, program, chosen, seen)
         if seen.findings:
             shown.update({v.order for v in seen.findings})

@@ -15,10 +15,12 @@ import numpy as np
 
 from gradfuzz.targets.jax.scenarios import Arrays, Way, derivative
 from gradfuzz.targets.jax.variants import VARIANTS
-from gradfuzz.targets.protocol import Modes, nestings
+from gradfuzz.targets.protocol import QUICK_STEP, Modes, nestings
 
 # F takes its differentiable inputs and the other floating ones.
 Function = Callable[[Arrays, Arrays], tuple[Any, ...]]
+
+UNITS = {"float64": 2.0**-52, "complex128": 2.0**-52, "float32": 2.0**-23, "complex64": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 
 # Derivatives of derivatives multiply a computation; above this many characters of lowered text compiling the next order
 # takes longer than a mutant may.
@@ -40,13 +42,16 @@ class Plan:
 
     def __init__(self, function: Function, xs: Arrays, fixed: Arrays) -> None:
         self.function = function
+        self.direct: Function = jax.jit(function)  # its trace is shared by all direct runs
         self.eager = False
         try:
-            self.avals = jax.eval_shape(function, tuple(xs), tuple(fixed))
+            self.avals = jax.eval_shape(self.direct, tuple(xs), tuple(fixed))
         except NEEDS_NUMBERS:
-            self.eager = True
-            self.avals = tuple(jax.ShapeDtypeStruct(o.shape, o.dtype) for o in function(_on_device(xs), _on_device(fixed)))
+            self.eager, self.direct = True, function
+            self.avals = tuple(jax.ShapeDtypeStruct(o.shape, o.dtype) for o in function(on_device(xs), on_device(fixed)))
         self.zeros = tuple(np.zeros(o.shape, o.dtype) for o in self.avals)
+        self.still = tuple(np.zeros_like(x) for x in xs)  # the direction that moves nothing
+        self.unit = max([UNITS.get(str(a.dtype), 2.0**-52) for a in [*xs, *self.avals]])
         self._bundles: dict[int, Bundle] = {}
         self._variants: dict[str, Bundle] = {}
 
@@ -55,7 +60,7 @@ class Plan:
         if found is None:
             if order > 1 and self.bundle(order - 1).size > DEAR:
                 raise TooDear(f"order {order} is not compiled: order {order - 1} is large already")
-            found = self._bundles[order] = Bundle(self, nestings(order))
+            found = self._bundles[order] = Bundle(self, nestings(order), ends=order == 1 and not self.eager)
         return found
 
     def variant(self, name: str) -> Bundle:
@@ -71,8 +76,8 @@ class Plan:
 class Bundle:
     """Some scenarios and the direct run as one function. A scenario that cannot be traced keeps its error; the others go on."""
 
-    def __init__(self, plan: Plan, scenarios: Sequence[Modes], way: Way = derivative, compiled: bool = True) -> None:
-        self.plan, self.scenarios, self.way = plan, list(scenarios), way
+    def __init__(self, plan: Plan, scenarios: Sequence[Modes], way: Way = derivative, compiled: bool = True, ends: bool = False) -> None:
+        self.plan, self.scenarios, self.way, self.ends = plan, list(scenarios), way, ends
         self.eager = plan.eager or not compiled
         self.errors: dict[Modes, BaseException] = {}
         self.size = 0
@@ -82,6 +87,7 @@ class Bundle:
     def run(self, xs: Arrays, fixed: Arrays, us: Sequence[Arrays], v: Arrays, wanted: Modes | None = None) -> dict[str, Any]:
         """Outputs under "direct", and (outputs, derivative) under each scenario's letters.
 
+        With `ends`, the outputs at both ends of the quick central difference come along under "ahead" and "behind".
         Compiled, all of them cost as much as one; op by op only the wanted one is there.
         """
         args = (tuple(xs), tuple(fixed), tuple(map(tuple, us)), tuple(v))
@@ -94,6 +100,8 @@ class Bundle:
             return self._call(*args)  # type: ignore[no-any-return]
         found: dict[str, Any] = {}
         for part in self._parts:
+            if part.scenarios and part.scenarios[0] in self.errors:
+                continue  # what cannot be compiled is not tried again
             try:
                 found.update(part.run(*args))
             except Exception as error:
@@ -112,14 +120,20 @@ class Bundle:
             if len(self.scenarios) < 2:
                 raise
             # One of them can be traced and not compiled (custom_vjp refuses forward mode that late): find out which.
-            self._parts = [Bundle(self.plan, []), *(Bundle(self.plan, [modes], self.way) for modes in self.scenarios)]
+            self._parts = [Bundle(self.plan, [], ends=self.ends), *(Bundle(self.plan, [modes], self.way) for modes in self.scenarios)]
 
     def _traced(self, xs: Arrays, fixed: Arrays, us: Any, v: Arrays, scenarios: Sequence[Modes] | None = None) -> dict[str, Any]:
         def function(*inputs: Any) -> tuple[Any, ...]:
             return self.plan.function(inputs, fixed)
 
-        found: dict[str, Any] = {"direct": function(*xs)} if not scenarios else {}
-        for modes in self.scenarios if scenarios is None else scenarios:
+        wanted = self.scenarios if scenarios is None else scenarios
+        found: dict[str, Any] = {}
+        if not scenarios or len(wanted[0]) > 1:
+            found["direct"] = self.plan.direct(tuple(xs), tuple(fixed))
+        if self.ends:
+            for name, step in (("ahead", QUICK_STEP), ("behind", -QUICK_STEP)):
+                found[name] = self.plan.direct(tuple(x + (step * u).astype(x.dtype) for x, u in zip(xs, us[0])), tuple(fixed))
+        for modes in wanted:
             try:
                 found["".join(modes)] = self.way(function, xs, modes, us, v)
             except Exception as error:
@@ -127,5 +141,6 @@ class Bundle:
         return found
 
 
-def _on_device(arrays: Arrays) -> tuple[Any, ...]:
+def on_device(arrays: Arrays) -> tuple[Any, ...]:
+    """The arrays as JAX's own."""
     return tuple(jnp.asarray(a) for a in arrays)

@@ -14,14 +14,14 @@ from gradfuzz.program.model import DISCRETE, MAX_ELEMENTS, Let, Program, Tensor
 from gradfuzz.program.text import statement_text, tensor_text
 from gradfuzz.program.values import magnitude, materialise, size_of
 from gradfuzz.targets.evaluate import Compiler, Env, Thunk
-from gradfuzz.targets.jax.bundle import Bundle, Plan
+from gradfuzz.targets.jax.bundle import UNITS, Bundle, Plan
 from gradfuzz.targets.jax.rules import Rules
 from gradfuzz.targets.jax.scenarios import Arrays
-from gradfuzz.targets.protocol import Modes, Outcome, Vec
+from gradfuzz.targets.protocol import QUICK_STEP, Modes, Outcome, Vec
 
 Array = Any
 BFLOAT16 = jnp.bfloat16.dtype
-UNITS = {"float64": 2.0**-52, "complex128": 2.0**-52, "float32": 2.0**-23, "complex64": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+NUMPY = {name: np.dtype(name) for name in UNITS if name != "bfloat16"}
 # Executables hold memory for as long as they may be used again.
 MOST_PLANS = 256
 
@@ -98,8 +98,8 @@ class JaxPoint:
         if not self._steps:
             raise ProgramError("the Program calls nothing; write at least one call")
         self._key = tuple(key)
-        self._zeros = tuple(np.zeros_like(x) for x in self.leaves)
         self._last: tuple[Any, dict[str, Any]] | None = None
+        self._at: Vec | None = None  # the direction whose ends the last answer holds
 
     @property
     def inputs(self) -> list[Array]:
@@ -134,22 +134,28 @@ class JaxPoint:
                 raise ProgramError("the output is larger than a Program may make")
             self._plans.keep(self._key, plan)
         self.plan = plan
-        dtypes = [str(a.dtype) for a in [*self.leaves, *plan.avals]]
-        self.unit = max([UNITS.get(d, 2.0**-52) for d in dtypes])
+        self.unit = plan.unit
         if not plan.avals or not self.leaves:
             return [to_numpy(o) for o in plan.zeros]
-        return [to_numpy(o) for o in plan.bundle(1).run(self.leaves, self.fixed, [self._zeros], plan.zeros)["direct"]]
+        return [to_numpy(o) for o in plan.bundle(1).run(self.leaves, self.fixed, [plan.still], plan.zeros)["direct"]]
 
     # The scenarios -------------------------------------------------------------------------------------------------
 
     def run(self, modes: Modes, us: Sequence[Vec], v: Vec | None, along: Vec | None = None, shift: float = 0.0) -> Outcome:
         bundle = self.plan.bundle(max(1, len(modes)))
-        found = self._bundled(modes, us, v if modes else None, along, shift)
         if not modes:
-            outputs = [to_numpy(o) for o in found["direct"]]
+            found, name = self._end(along, shift)
+            outputs = [to_numpy(o) for o in found[name]]
             return Outcome(outputs, outputs)
+        found = self._bundled(modes, us, v, along, shift)
         outputs, result = _answer(bundle, found, modes)
         return Outcome([to_numpy(o) for o in outputs], [to_numpy(r) for r in result], "r" in modes)
+
+    def _end(self, along: Vec | None, shift: float) -> tuple[dict[str, Any], str]:
+        """The direct run at a shifted point. The ends of the quick central difference came along with the derivatives."""
+        if self._last is not None and abs(shift) == QUICK_STEP and self._at is along and "ahead" in self._last[1]:
+            return self._last[1], "ahead" if shift > 0 else "behind"
+        return self._bundled((), (), None, along, shift), "direct"
 
     def _bundled(self, modes: Modes, us: Sequence[Vec], v: Vec | None, along: Vec | None, shift: float) -> dict[str, Any]:
         """All scenarios of an order; the last answer is kept, since the next question is mostly about another of them."""
@@ -159,11 +165,12 @@ class JaxPoint:
         if self._last is not None and self._last[0] == question:
             return self._last[1]
         xs = self.shifted(along, shift)
-        directions = [self.native(u) for u in us] or [self._zeros] * order
+        directions = [self.native(u) for u in us] or [self.plan.still] * order
         weights = self.plan.zeros if v is None else self.native_like(v)
         found = bundle.run(xs, self.fixed, directions, weights, modes)
         self._last = (question, found)
         self._kept = (us, v, along)  # alive, so that their ids stay theirs
+        self._at = us[0] if us and along is None else None
         return found
 
     def run_variant(self, variant: str, modes: Modes, us: Sequence[Vec], v: Vec) -> Outcome:
@@ -171,8 +178,8 @@ class JaxPoint:
         bundle = self.plan.variant(variant)
         question = (variant, modes if bundle.eager else (), tuple(map(id, us)), id(v))
         if self._last is None or self._last[0] != question:
-            directions = [self.native(u) for u in us] or [self._zeros]
-            self._last = (question, bundle.run(self.leaves, self.fixed, directions, self.native_like(v), modes))
+            directions = [self.native(u) for u in us] or [self.plan.still]
+            self._last, self._at = (question, bundle.run(self.leaves, self.fixed, directions, self.native_like(v), modes)), None
         outputs, result = _answer(bundle, self._last[1], modes)
         return Outcome([to_numpy(o) for o in outputs], [to_numpy(r) for r in result], "r" in modes)
 
@@ -204,7 +211,8 @@ class JaxPoint:
 def _answer(bundle: Bundle, found: dict[str, Any], modes: Modes) -> tuple[Any, Any]:
     if modes in bundle.errors:
         raise bundle.errors[modes]
-    return found["".join(modes)]  # type: ignore[no-any-return]
+    outputs, result = found["".join(modes)]
+    return found["direct"] if outputs is None else outputs, result
 
 
 def flatten(value: Any) -> tuple[Any, ...]:
@@ -218,6 +226,8 @@ def _floating(dtype: Any) -> bool:
 
 
 def _of_dtype(array: Array, dtype: str) -> Array:
+    if array.dtype is NUMPY.get(dtype):
+        return array
     with np.errstate(all="ignore"):
         return np.asarray(array, BFLOAT16 if dtype == "bfloat16" else dtype)
 

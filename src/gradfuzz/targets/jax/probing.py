@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 _DATA = json.loads(Path(__file__).with_name("probes.json").read_text())
+_NAMED_FUNCTION = re.compile(r"jax\.[a-z_.0-9]+$")
 _PLACE = re.compile(r"\$[a-z_0-9]+")
 
 SEEDS_PER_FUNCTION = 2
 COMBINATIONS = 48  # per profile
-_FUNCTIONS = ("f", "fun", "func", "pyfunc", "fn", "function")  # parameters that make their function one of functions
+_FUNCTIONS = ("f", "fun", "func", "pyfunc", "fn", "function", "decomposition")  # parameters that make their function one of functions
 UNKNOWN_ARITIES = (("x",), ("x", "y"), ("x", "y", "z"))
 
 
@@ -26,7 +27,9 @@ def attempts(path: str, function: Any) -> Iterator[list[str]]:
     """Program texts to try, in groups: one text of each group is enough."""
     required, optional = _parameters(function)
     if required and required[0][:1] and required[0][0] in _FUNCTIONS:
-        yield [f"x0 = {p.replace('$seed', '1')}\nf = {path}(jax.numpy.sin)\ny = f(x0)\n" for p in _DATA["profiles"][:2]]
+        rest = "".join(f", {_DATA['parameters'].get(name, ['0'])[0]}" for name in required[0][1:])
+        for inner in _DATA["functions"]:
+            yield [f"x0 = {p.replace('$seed', '1')}\nf = {path}({inner}{rest})\ny = f(x0)\n" for p in _DATA["profiles"][:2]]
     shapes = required if required is not None else [list(names) for names in UNKNOWN_ARITIES]
     extra = {name: _DATA["optional_texts"].get(name, ["$array"]) for name in optional if name in _DATA["optional"]}
     subsets = [extra, *({name: texts} for name, texts in extra.items())] if len(extra) > 1 else [extra] if extra else []
@@ -34,6 +37,27 @@ def attempts(path: str, function: Any) -> Iterator[list[str]]:
         for names in shapes if not kept else shapes[:1]:
             for profile in profiles:
                 yield list(_texts(path, profile, names, kept))
+
+
+def alternatives(path: str, function: Any) -> Iterator[list[str]]:
+    """Groups of texts, one for each function that may stand for a parameter: edits change numbers and words, never these."""
+    required, _ = _parameters(function)
+    for names in required or []:
+        for name in names:
+            options = _DATA["parameters"].get(name.rstrip("="), [])
+            for chosen in [o for o in options if _NAMED_FUNCTION.match(o)] if len(options) > 1 else []:
+                yield [t for profile in _DATA["profiles"][:3] for t in _texts(path, profile, names, {}, {name: [chosen]})]
+
+
+def primitive_attempts(path: str) -> Iterator[list[str]]:
+    """A primitive without parameters, with one to three arrays; one that answers yes or no chooses between them."""
+    for profile in _DATA["profiles"][1:3]:
+        for names in UNKNOWN_ARITIES:
+            inputs = "".join(f"x{i} = {profile.replace('$seed', str(i + 1))}\n" for i in range(len(names)))
+            arguments = ", ".join(f"x{i}" for i in range(len(names)))
+            yield [f"{inputs}y = {path}.bind({arguments})\n"]
+            if len(names) == 2:
+                yield [f"{inputs}which = {path}.bind({arguments})\ny = jax.lax.select(which, x0, x1)\n"]
 
 
 def _parameters(function: Any) -> tuple[list[list[str]] | None, list[str]]:
@@ -53,8 +77,10 @@ def _parameters(function: Any) -> tuple[list[list[str]] | None, list[str]]:
     return ways, [name for name in optional if name not in required]
 
 
-def _texts(path: str, profile: str, names: list[str], extra: dict[str, list[str]]) -> Iterator[str]:
-    parameters = _DATA["parameters"]
+def _texts(
+    path: str, profile: str, names: list[str], extra: dict[str, list[str]], fixed: dict[str, list[str]] | None = None
+) -> Iterator[str]:
+    parameters = {**_DATA["parameters"], **(fixed or {})}
     options = [parameters.get(name.rstrip("="), ["$array"]) for name in names] + list(extra.values())
     labels = [name if name.endswith("=") else "" for name in names] + [f"{name}=" for name in extra]
     combinations = sorted(itertools.product(*(range(len(o)) for o in options)), key=sum)

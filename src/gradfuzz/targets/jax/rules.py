@@ -7,11 +7,17 @@ while a function is traced, never while it is computed, so the notes cost nothin
 from __future__ import annotations
 
 import functools
+import json
+import re
+from pathlib import Path
 from typing import Any, Callable
 
 from jax._src.interpreters import ad, batching
 
 Rule = Callable[..., Any]
+
+_REASONS = Path(__file__).with_name("rules.json")
+_OUT_OF_REACH = [(re.compile(row["pattern"]), row["reason"]) for row in json.loads(_REASONS.read_text())["out_of_reach"]]
 
 _TABLES: dict[str, tuple[tuple[Any, str], ...]] = {
     "jvp": ((ad, "primitive_jvps"), (ad, "primitive_linearizations")),
@@ -60,6 +66,8 @@ def _tables() -> list[tuple[str, dict[Any, Rule]]]:
     return found
 
 
-def existing_rules() -> set[str]:
-    """Names of all rules that the installed JAX has registered by now: jvp:sin, transpose:mul, batch:dot_general."""
-    return {f"{kind}:{primitive.name}" for kind, table in _tables() for primitive in table}
+def existing_rules() -> dict[str, str]:
+    """All rules that the installed JAX has registered by now (jvp:sin, transpose:mul, batch:dot_general), each with why a CPU cannot
+    reach it; nothing to say where it can."""
+    names = {f"{kind}:{primitive.name}" for kind, table in _tables() for primitive in table}
+    return {name: next((reason for pattern, reason in _OUT_OF_REACH if pattern.search(name)), "") for name in sorted(names)}

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from gradfuzz.errors import ProgramError
@@ -14,12 +13,14 @@ from gradfuzz.program.model import Program
 from gradfuzz.program.parse import parse
 from gradfuzz.program.text import to_text
 from gradfuzz.targets.docstrings import examples
+from gradfuzz.targets.jax.bundle import on_device
 from gradfuzz.targets.jax.harness import harness_programs
-from gradfuzz.targets.jax.probing import SEEDS_PER_FUNCTION, attempts, method_attempts
-from gradfuzz.targets.jax.surface import functions
+from gradfuzz.targets.jax.probing import SEEDS_PER_FUNCTION, alternatives, attempts, method_attempts, primitive_attempts
+from gradfuzz.targets.jax.surface import functions, primitives
 from gradfuzz.targets.protocol import SeedProgram
 
 EXAMPLES_PER_FUNCTION = 1
+ALTERNATIVES = 6
 # A function that compiles slowly and never gives a seed must not hold up the others: so many of its attempts may be computed in vain,
 # and of those that differ in their arguments alone so many.
 IN_VAIN = 9
@@ -42,11 +43,17 @@ def sample_seeds(target: Any) -> Iterator[SeedProgram]:
 
 
 def _all(target: Any) -> Iterator[SeedProgram]:
+    tested = set()
     for name, program in harness_programs(target.language):
         if traces(target, program) and moves(target, program):
+            tested.add(program.api)
             yield SeedProgram(program, f"harness:{name}", program.api)
+    for path in sorted(primitives(target.language).values()):
+        if f"{path}.bind" not in tested:
+            yield from _probed(target, f"{path}.bind", primitive_attempts(path), 1)
     for path, function in functions(target.language):
         yield from _probed(target, path, attempts(path, function), SEEDS_PER_FUNCTION)
+        yield from _probed(target, path, alternatives(path, function), ALTERNATIVES)
         yield from _documented(target, path, function)
     for name, texts in method_attempts():
         yield from _probed(target, f"Tensor.{name}", iter([texts]), 1)
@@ -108,9 +115,9 @@ def moves(target: Any, program: Program) -> bool:
     """Whether the Program runs, gives finite numbers, and these move when its inputs do."""
     try:
         point = target.point(program)
-        fixed = [jnp.asarray(a) for a in point.fixed]
-        here = point.function([jnp.asarray(x) for x in point.leaves], fixed)
-        there = point.function([jnp.asarray(_shifted(x)) for x in point.leaves], fixed)
+        fixed = on_device(point.fixed)
+        here = point.function(on_device(point.leaves), fixed)  # op by op: what is compiled for one Program serves the next
+        there = point.function(on_device([_shifted(x) for x in point.leaves]), fixed)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:

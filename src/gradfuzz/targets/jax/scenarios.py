@@ -35,9 +35,9 @@ def conjugate(v: Arrays) -> tuple[Any, ...]:
 
 
 def derivative(function: Function, xs: Arrays, modes: Modes, us: Sequence[Arrays], v: Arrays) -> tuple[Any, Any]:
-    """(F's outputs as the innermost mode sees them, the derivative: one array per output, or one number after a reverse mode).
+    """(F's outputs as the mode sees them, the derivative: one array per output, or one number after a reverse mode).
 
-    Outputs of nestings are F's own: what AD does to them shows at order one already.
+    Nestings have None for outputs: what AD does to them shows at order one already.
     """
     if not modes:
         outputs = function(*xs)
@@ -54,7 +54,7 @@ def derivative(function: Function, xs: Arrays, modes: Modes, us: Sequence[Arrays
             current = _pushed(current, tuple(u))
         else:
             current, weights = _pulled(current, tuple(u), weights), (jnp.ones((), jnp.float64),)
-    return function(*xs), tuple(current(*xs))
+    return None, tuple(current(*xs))
 
 
 def _pushed(g: Function, u: tuple[Any, ...]) -> Function:

@@ -26,6 +26,11 @@ def functions(language: Language) -> Iterator[tuple[str, Any]]:
             value = getattr(module, name, None)
             if callable(value) and not isinstance(value, (type, ModuleType)) and not hasattr(value, "bind"):
                 yield path, value
+    for path in language.namespaces:  # names that are lent one by one
+        parent, _, name = path.rpartition(".")
+        value = getattr(_import(parent), name, None) if parent else None
+        if callable(value):
+            yield path, value
 
 
 def primitives(language: Language) -> dict[Any, str]:

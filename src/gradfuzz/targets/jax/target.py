@@ -7,13 +7,19 @@ import os
 import re
 import warnings
 from collections.abc import Iterable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Callable
 
 # Half the price of a compilation, and no thread pool per worker. Read when the runtime starts, which is after the fork.
 _FAST = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_cpu_multi_thread_eigen=false"
+# A third of what is left: no code made by MLIR pipelines, and one module rather than many small ones. XLA ends the process at a flag that
+# it does not know, so these are for releases on which they were tried.
+_FASTER = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+_FASTER_FROM = (0, 10)
 _USERS_FLAGS = os.environ.get("XLA_FLAGS")
-os.environ["XLA_FLAGS"] = " ".join(filter(None, (_FAST, _USERS_FLAGS)))
+_JAXLIB = tuple(int(n) for n in re.findall(r"\d+", version("jaxlib"))[:2])
+os.environ["XLA_FLAGS"] = " ".join(filter(None, (_FAST, _FASTER if _JAXLIB >= _FASTER_FROM else "", _USERS_FLAGS)))
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax  # noqa: E402
@@ -28,6 +34,7 @@ from gradfuzz.targets.jax.rules import Rules, existing_rules  # noqa: E402
 from gradfuzz.targets.jax.surface import import_all  # noqa: E402
 from gradfuzz.targets.jax.variants import VARIANTS  # noqa: E402
 from gradfuzz.targets.protocol import Overload, Refusal, SeedProgram  # noqa: E402
+from gradfuzz.targets.signatures import overloads  # noqa: E402
 
 _REFUSALS = Path(__file__).with_name("refusals.json")
 
@@ -49,6 +56,7 @@ class JaxTarget:
         self.language = language_for("jax", modules)
         self.compiler = Compiler(self.language, _call)
         self.plans, self.notes = Plans(), Rules()
+        self._overloads: dict[str, list[Overload]] = {}
         rows = json.loads(_REFUSALS.read_text())["refusals"]
         self._refusals = [(re.compile(row["pattern"]), row["kind"]) for row in rows]
         jax.config.update("jax_enable_x64", True)
@@ -82,10 +90,15 @@ class JaxTarget:
         return []  # its functions say what they take, and are tried out from that
 
     def parameters(self, func: str) -> list[Overload]:
-        return []
+        if func not in self._overloads:
+            try:
+                self._overloads[func] = overloads(self.compiler.resolve(func))
+            except ProgramError:
+                self._overloads[func] = []
+        return self._overloads[func]
 
     def rules(self) -> dict[str, str]:
-        return dict.fromkeys(existing_rules(), "")
+        return existing_rules()
 
     def smoke_test(self) -> str:
         return 'x = tensor((2,), "float64", uniform(0.5, 1.0, seed=1))\ny = jax.numpy.sin(x)\n'

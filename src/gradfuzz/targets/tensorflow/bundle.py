@@ -63,10 +63,13 @@ class Plan:
             self._trace(xs, fixed)
 
     def _trace(self, xs: Arrays, fixed: Arrays) -> None:
-        """Order one now: whether F can be traced at all, and which inputs have a derivative."""
+        """F and order one now: whether F can be traced at all, and which inputs have a derivative."""
         zeros = [np.zeros_like(x) for x in xs]
-        first = self._bundles[1] = Bundle(self, nestings(1))
         try:
+            direct = self._bundles[0] = Bundle(self, [])
+            direct.trace(xs, fixed, [], [])
+            self.unit = max(self.unit, direct.unit)
+            first = self._bundles[1] = Bundle(self, nestings(1))
             first.trace(xs, fixed, [zeros], self.zeros)
         except ProgramError:
             raise
@@ -78,7 +81,9 @@ class Plan:
 
     def bundle(self, order: int) -> Bundle:
         found = self._bundles.get(order)
-        if found is None:
+        if found is None and order == 0:
+            found = self._bundles[0] = Bundle(self, [])
+        elif found is None:
             if order > 1 and self.bundle(order - 1).size > DEAR.get(order, 0):
                 raise TooDear(f"order {order} is not traced: order {order - 1} is large already")
             found = self._bundles[order] = Bundle(self, nestings(order))
@@ -102,7 +107,7 @@ class Plan:
 
 
 class Bundle:
-    """Some scenarios and the direct run as one graph. A scenario that cannot be traced keeps its error; the others go on."""
+    """Some scenarios as one graph; none: the direct run. A scenario that cannot be traced keeps its error; the others go on."""
 
     def __init__(self, plan: Plan, scenarios: Sequence[Modes], way: Way = derivative, graph: bool = True, xla: bool = False) -> None:
         self.plan, self.scenarios, self.way, self.xla = plan, list(scenarios), way, xla
@@ -111,12 +116,13 @@ class Bundle:
         self.failures: dict[Modes, BaseException] = {}  # what the last run raised that tracing did not
         self.places: dict[Modes, str] = {}  # where each of them was raised
         self.size = 0
+        self.unit = 0.0  # the coarsest among what the graph computes
         self._graph: Any = None
         self._parts: list[Bundle] = []
         self._layout: dict[str, Any] = {}
 
     def run(self, xs: Arrays, fixed: Arrays, us: Sequence[Arrays], v: Arrays, wanted: Modes | None = None) -> dict[str, Any]:
-        """Outputs under "direct", and (outputs, derivative) under each scenario's letters.
+        """(outputs, derivative) under each scenario's letters, or outputs under "direct".
 
         Traced, all of them cost as much as one; op by op only the wanted one is there.
         """
@@ -143,8 +149,7 @@ class Bundle:
     def _split(self) -> None:
         """One of them fails when it runs: find out which, each time anew, since it may depend on the numbers."""
         if not self._parts:
-            rest = [Bundle(self.plan, [modes], self.way, xla=self.xla) for modes in self.scenarios]
-            self._parts = [Bundle(self.plan, [], self.way, xla=self.xla), *rest]
+            self._parts = [Bundle(self.plan, [modes], self.way, xla=self.xla) for modes in self.scenarios]
 
     def _run_parts(self, xs: Arrays, fixed: Arrays, us: Sequence[Arrays], v: Arrays) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -152,8 +157,6 @@ class Bundle:
             try:
                 found.update(part.run_whole(xs, fixed, us, v))
             except Exception as error:
-                if not part.scenarios:
-                    raise
                 self.failures[part.scenarios[0]] = error
                 self.places[part.scenarios[0]] = place_of(error)
             self.errors.update(part.errors)
@@ -177,15 +180,16 @@ class Bundle:
         function = tf.function(whole, autograph=False, **({"jit_compile": True} if self.xla else {}))
         graph = function.get_concrete_function(*signature)
         operations = graph.graph.get_operations()
-        if any(o.type.startswith(RANDOM) for o in operations):
+        if any(_random(o) for o in operations):
             raise ProgramError("it draws random numbers that no seed fixes")
         self.size = len(operations)
         computed = [t.dtype for o in operations if o.type not in ("Const", "Placeholder") for t in o.outputs]
-        self.plan.unit = max([self.plan.unit, *(UNITS[d] for d in computed if d in UNITS)])
+        self.unit = max([UNITS[d] for d in computed if d in UNITS], default=0.0)
         self._graph = graph
 
     def _call(self, flat: list[Any]) -> dict[str, Any]:
-        answer = [np.asarray(a) for a in self._graph(*[tf.constant(a) for a in flat])]
+        # The function below __call__: that one binds and checks again what holds here by construction.
+        answer = [np.asarray(a) for a in self._graph._call_flat([tf.constant(a) for a in flat], self._graph.captured_inputs)]
         found: dict[str, Any] = {}
         position = 0
         for key, counts in self._layout.items():
@@ -200,7 +204,7 @@ class Bundle:
         def function(inputs: Arrays) -> list[Any]:
             return self.plan.function(inputs, fixed)
 
-        found: dict[str, Any] = {"direct": function(xs)} if not scenarios else {}
+        found: dict[str, Any] = {} if self.scenarios else {"direct": function(xs)}
         for modes in self.scenarios if scenarios is None else scenarios:
             self.plan.rules.take()
             try:
@@ -220,6 +224,11 @@ class Bundle:
             reached = self.plan.rules.take()
             (self.plan.reached if modes == ("r",) and self.way is derivative else self.plan.nested).update(reached)
         return found
+
+
+def _random(operation: Any) -> bool:
+    """Whether an operator draws other numbers each time: some say so by an attribute."""
+    return bool(operation.type.startswith(RANDOM)) or (operation.type.startswith("Fractional") and not operation.get_attr("deterministic"))
 
 
 def key_is_direct(value: Any) -> bool:

@@ -215,13 +215,13 @@ class TensorflowPoint(Binding):
 
     def _bundled(self, modes: Modes, us: Sequence[Vec], v: Vec | None, along: Vec | None, shift: float) -> dict[str, Any]:
         """All scenarios of an order; the last answer is kept, since the next question is mostly about another of them."""
-        order = max(1, len(modes))
+        order = len(modes)
         bundle = self.plan.bundle(order)
         question = (modes if bundle.eager else order, tuple(map(id, us)), id(v), id(along), shift)
         if self._last is not None and self._last[0] == question:
             return self._last[1]
-        directions = [self.native(u) for u in us] or [self._zeros] * order
-        weights = self.plan.zeros if v is None else self.native_like(v)
+        directions = [self.native(u) for u in us]
+        weights = [] if v is None else self.native_like(v)
         found = bundle.run(self.shifted(along, shift), self.fixed, directions, weights, modes)
         self._last = (question, found)
         self._alive = (us, v, along)  # so that their ids stay theirs

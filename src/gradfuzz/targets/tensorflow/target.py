@@ -17,6 +17,7 @@ from gradfuzz.program.language import language_for
 from gradfuzz.program.model import Program
 from gradfuzz.targets.evaluate import Compiler
 from gradfuzz.targets.protocol import Overload, Refusal, SeedProgram
+from gradfuzz.targets.signatures import overloads
 from gradfuzz.targets.tensorflow.modules import call_value, is_module_class
 from gradfuzz.targets.tensorflow.point import Plans, TensorflowPoint
 from gradfuzz.targets.tensorflow.rules import Rules, existing_rules
@@ -46,6 +47,7 @@ class TensorflowTarget:
         self.language = language_for("tensorflow", modules)
         self.compiler = Compiler(self.language, call_value, is_module_class)
         self.plans, self.notes = Plans(), Rules()
+        self._overloads: dict[str, list[Overload]] = {}
         rows = json.loads(_REFUSALS.read_text())["refusals"]
         self._refusals = [(re.compile(row["pattern"]), row["kind"]) for row in rows]
         warnings.filterwarnings("ignore")
@@ -80,8 +82,16 @@ class TensorflowTarget:
 
         return sample_seeds(self, trying)
 
+    def probe(self, api: str, overload: Overload) -> Iterable[SeedProgram]:
+        return []  # its functions and operators say what they take, and are tried out from that
+
     def parameters(self, func: str) -> list[Overload]:
-        return []
+        if func not in self._overloads:
+            try:
+                self._overloads[func] = overloads(self.compiler.resolve(func)) if func.startswith("tf.") else []
+            except ProgramError:
+                self._overloads[func] = []
+        return self._overloads[func]
 
     def rules(self) -> dict[str, str]:
         return {f"reverse:{name}": reason for name, reason in existing_rules().items()}

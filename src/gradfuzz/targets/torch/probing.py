@@ -18,6 +18,7 @@ _PLACE = re.compile(r"\$[a-z_0-9]+")
 
 COMBINATIONS = 24  # per profile and overload
 MOST_OVERLOADS = 4
+NUMBERS = ("number", "float", "int", "bool")  # kinds that no tensor fits, whatever the parameter is called
 
 
 def attempts(path: str, form: str, ways: list[Overload]) -> Iterator[list[str]]:
@@ -40,9 +41,11 @@ def _texts(path: str, form: str, overload: Overload, profile: str) -> Iterator[s
 
 
 def _options(parameter: Parameter) -> list[str]:
-    named = _DATA["parameters"].get(parameter.name)
-    if named is not None:
-        return list(named)
+    named = list(_DATA["parameters"].get(parameter.name, ()))
+    if parameter.kind in NUMBERS:
+        named = [text for text in named if "$" not in text]
+    if named:
+        return named
     if parameter.words:
         return [json.dumps(word) for word in parameter.words[:3]]
     return list(_DATA["kinds"].get(parameter.kind, _DATA["kinds"]["other"]))

@@ -17,7 +17,9 @@ from pathlib import Path
 import torch
 
 _REASONS = Path(__file__).with_name("rules.json")
-_OUT_OF_REACH = [(re.compile(row["pattern"]), row["reason"]) for row in json.loads(_REASONS.read_text())["out_of_reach"]]
+_DATA = json.loads(_REASONS.read_text())
+_OUT_OF_REACH = [(re.compile(row["pattern"]), row["reason"]) for row in _DATA["out_of_reach"]]
+_NOT_ALONE = [re.compile(row["pattern"]) for row in _DATA["not_alone"]]
 _NAME = re.compile(r"^- name: ([\w.]+)\((.*)\) -> (.*)$")
 _FORMULA = re.compile(r"^\s+([\w, ]+):\s+(\S.*)$")
 _ARGUMENT = re.compile(r"(\w+)(=[^,]*)?\s*(,|$)")
@@ -95,3 +97,8 @@ def existing_rules() -> dict[str, str]:
 def out_of_reach(operator: str) -> str:
     """Why a CPU cannot run an operator; nothing to say where it can."""
     return next((reason for pattern, reason in _OUT_OF_REACH if pattern.search(operator)), "")
+
+
+def may_be_called_alone(operator: str) -> bool:
+    """Whether an operator below the public functions makes sense as a seed by itself; rules.json says why others do not."""
+    return not any(pattern.search(operator) for pattern in _NOT_ALONE)

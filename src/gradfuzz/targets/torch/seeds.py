@@ -21,7 +21,7 @@ from gradfuzz.targets.evaluate import resolve
 from gradfuzz.targets.protocol import Overload, SeedProgram
 from gradfuzz.targets.torch.modules import is_module_class
 from gradfuzz.targets.torch.probing import attempts
-from gradfuzz.targets.torch.rules import entries, out_of_reach
+from gradfuzz.targets.torch.rules import entries, may_be_called_alone, out_of_reach
 from gradfuzz.targets.torch.samples import sample_seeds
 from gradfuzz.targets.torch.signatures import overloads
 from gradfuzz.targets.torch.surface import public
@@ -30,9 +30,6 @@ PROBED_PER_API = 2
 EXAMPLES_PER_API = 1
 MOST_ATTEMPTS = 160
 TRIANGLE_STEP = 1e-3
-# An operator whose backward formula has an operator of its own is reached through it; called alone, that one's inputs
-# (saved results of the other) would not be independent of each other.
-DERIVED = ("backward", "_grad")
 
 
 def library_seeds(target: Any, trying: Callable[[str], bool]) -> Iterator[SeedProgram]:
@@ -65,7 +62,7 @@ def _all(target: Any, apis: set[str], trying: Callable[[str], bool]) -> Iterator
             yield seed
     for entry in entries():
         path = f"torch.ops.aten.{entry.operator}" if "." in entry.operator else f"torch.ops.aten.{entry.operator}.default"
-        wanted = entry.node not in nodes and entry.implemented and not entry.operator.endswith(DERIVED)
+        wanted = entry.node not in nodes and entry.implemented and may_be_called_alone(entry.operator)
         if wanted and not out_of_reach(entry.operator) and trying(path):
             yield from probed(target, path, "function")
 

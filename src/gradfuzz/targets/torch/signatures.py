@@ -72,7 +72,7 @@ def _from_schema(schema: Any, documentation: str) -> Overload:
     parameters = []
     for argument in schema.arguments:
         kind = _KINDS.get(str(argument.type), "other")
-        required = not argument.has_default_value() and not str(argument.type).startswith("Optional")
+        required = not argument.has_default_value()
         default = argument.default_value if argument.has_default_value() else None
         words = _words(argument.name, documentation) if kind == "str" else ()
         parameters.append(Parameter(argument.name, kind, required, bool(argument.kwarg_only), default, words))

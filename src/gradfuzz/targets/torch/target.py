@@ -19,7 +19,7 @@ from gradfuzz.targets.evaluate import Compiler
 from gradfuzz.targets.protocol import Overload, Point, Refusal, SeedProgram
 from gradfuzz.targets.torch.modules import call_value, is_module_class
 from gradfuzz.targets.torch.nesting import NestingUnsupported, functional
-from gradfuzz.targets.torch.point import NoGradient, TorchPoint
+from gradfuzz.targets.torch.point import NoGradient, TorchPoint, WrongGradientShape
 from gradfuzz.targets.torch.signatures import overloads
 
 _REFUSALS = Path(__file__).with_name("refusals.json")
@@ -63,6 +63,8 @@ class TorchTarget:
             return Refusal("unsupported", message)
         if isinstance(error, ProgramError):
             return Refusal("invalid", message)
+        if isinstance(error, WrongGradientShape):
+            return Refusal("malformed", message)
         if isinstance(error, MemoryError):
             return Refusal("memory", message or "MemoryError")
         for pattern, kind in self._refusals:

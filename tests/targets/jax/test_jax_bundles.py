@@ -1,0 +1,75 @@
+"""What is compiled once serves many questions: both ends of the quick difference come along, and a refusal is not tried again."""
+
+import numpy as np
+import pytest
+
+from gradfuzz.mutate.edits import Edit
+from gradfuzz.oracles.trial import Trial
+from gradfuzz.program import from_json, parse, to_json
+from gradfuzz.targets.jax import bundle
+from gradfuzz.targets.protocol import QUICK_STEP, Refusal
+from gradfuzz.worker import batch
+
+TEXT = 'x = tensor((3,), "float64", uniform(0.5, 2.0, seed=1))\ny = {}(x)\n'
+
+
+def trial_of(target, function):
+    return Trial(target, parse(TEXT.format(function), target.language))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_ends_that_come_along_are_the_function_at_the_shifted_points(jax_target, sign):
+    trial = trial_of(jax_target, "jax.numpy.tanh")
+    u = trial.direction(0)
+    trial.outcome(("r",))
+    (here,) = trial.point.run((), (), None, u, sign * QUICK_STEP).outputs
+    assert np.allclose(here, np.tanh(trial.inputs[0] + sign * QUICK_STEP * u.arrays[0]), rtol=1e-15, atol=0)
+    (elsewhere,) = trial.point.run((), (), None, trial.direction(1), sign * QUICK_STEP).outputs
+    assert np.allclose(elsewhere, np.tanh(trial.inputs[0] + sign * QUICK_STEP * trial.direction(1).arrays[0]), rtol=1e-15, atol=0)
+
+
+def test_what_cannot_be_compiled_is_not_tried_again(jax_target, monkeypatch):
+    trial = trial_of(jax_target, "planted_jax.healthy_vjp")
+    assert isinstance(trial.outcome(("f",)), Refusal)
+    compiled = []
+    monkeypatch.setattr(bundle.Bundle, "_compile", lambda self, args: compiled.append(self.scenarios))
+    for salt in range(3):
+        again = Trial(jax_target, trial.program, salt)
+        assert isinstance(again.outcome(("f",)), Refusal) and not isinstance(again.outcome(("r",)), Refusal)
+    assert not compiled
+
+
+class Still:
+    def write(self, job, index, counts):
+        pass
+
+
+def test_a_family_that_fails_is_given_up_and_the_next_one_is_tried(jax_target, monkeypatch):
+    monkeypatch.setattr(batch, "FAMILY", 8)
+    seed = parse('x = tensor((2, 2), "float64", normal(seed=1))\ny = jax.numpy.linalg.inv(x)\n', jax_target.language)
+    not_square = Edit("shape", "x", [2, 3])
+
+    def relative(program, family, shared, own, menu, weights):
+        return [not_square] if family == 1 else []
+
+    monkeypatch.setattr(batch, "draw_relative", relative)
+    job = {"id": 1, "program": to_json(seed), "options": {"order": 1, "scenarios": None, "salt": 1}, "rng": "0:0", "start": 1, "count": 25}
+    answer = batch.run_batch(jax_target, job, Still(), lambda finding: None)
+    assert answer["edits"]["shape"] == [batch.INVALID_OFTEN, 0]
+    assert sum(answer["counts"]) == 8 + batch.INVALID_OFTEN + 8
+    assert from_json(job["program"]).inputs["x"].shape == (2, 2)
+
+
+def test_options_and_their_words_come_from_signatures_and_docstrings(jax_target):
+    ((*_, mode),) = [[p for p in overload if p.name == "mode"] for overload in jax_target.parameters("jax.numpy.linalg.qr")]
+    assert mode.kind == "str" and {"reduced", "complete"} <= set(mode.words)
+    kinds = {p.name: p.kind for overload in jax_target.parameters("jax.numpy.var") for p in overload}
+    assert (kinds["a"], kinds["ddof"], kinds["keepdims"]) == ("tensor", "int", "bool")
+    assert jax_target.parameters("jax.numpy.no_such_function") == []
+
+
+def test_rules_out_of_reach_say_why_and_the_others_nothing(jax_target):
+    rules = jax_target.rules()
+    assert rules["jvp:sin"] == rules["transpose:dot_general"] == rules["batch:and"] == ""
+    assert "axis" in rules["transpose:psum"] and "whole numbers" in rules["jvp:and"]
+    assert jax_target.language.refusal("jax.checkpoint") is None and jax_target.language.refusal("jax.device_put")
