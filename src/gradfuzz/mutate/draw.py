@@ -112,7 +112,7 @@ def _draw_size(program: Program, rng: random.Random, menu: Menu = no_menu) -> Ed
     if not sizes:
         return None
     old = rng.choice(sizes)
-    new = rng.choice([n for n in (0, 1, 1, 2, 3, 4, 6, 8, old + 1, max(0, old - 1)) if n != old])
+    new = rng.choice([n for n in (0, 0, 1, 1, 2, 3, 4, 6, old + 1, max(0, old - 1)) if n != old])
     return _bounded(program, Edit("size", old, new))
 
 
@@ -165,7 +165,7 @@ _DRAW: dict[str, Callable[[Program, random.Random, Menu], Edit | None]] = {
     "option": draw_option, "naming": draw_naming,
 }  # fmt: skip
 _KINDS = list(_DRAW)
-_WEIGHTS = [55, 8, 6, 7, 3, 2, 5, 2, 7, 2, 5, 1]
+_WEIGHTS = [51, 11, 6, 8, 3, 2, 5, 2, 7, 2, 5, 1]
 # What the members of a family have in common.
 _SHARED_KINDS = [kind for kind in _KINDS if kind not in ("values", "layout")]
 _SHARED_WEIGHTS = [weight for kind, weight in zip(_KINDS, _WEIGHTS) if kind in _SHARED_KINDS]

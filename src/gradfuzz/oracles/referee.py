@@ -162,7 +162,7 @@ def _judge_wrong(trial: Trial, order: int, line: Line, wrong: list[Modes], base:
     if line.numeric.value == 0.0 and abs(number) < leftover:
         return _inconclusive(order, line, "below rounding: the function is constant as far as can be seen")
     moved = [x[d != 0] for x, d in zip(trial.inputs, line.along.arrays)]
-    whole = trial.direct if number == 0.0 else moved if line.numeric.value == 0.0 else []
+    whole = [o[o != 0] for o in trial.direct] if number == 0.0 else moved if line.numeric.value == 0.0 else []
     if any(a.size for a in whole) and all(bool((np.abs(a) >= WHOLE).all()) for a in whole):
         return _inconclusive(order, line, "absorbed: numbers so large that steps of one cannot be seen")
     if line.numeric.value == 0.0 and _seen_at_large_steps(trial, line, number, base):
@@ -195,6 +195,8 @@ def _judge_nonfinite(trial: Trial, order: int, line: Line, broken: list[Modes], 
     """NaN cannot be narrowed down by contraction, so the numeric side is: every probed element must be smooth."""
     if line.numeric.kink and order > 1:
         return _inconclusive(order, line, "kink")
+    if not all(bool(np.isfinite(x).all()) for x in trial.inputs):
+        return _inconclusive(order, line, "domain: an input is not finite itself")
     enough = 0.1 * abs(line.numeric.value) or CONCLUSIVE * _sizes(trial, line.along)
     if NUMERIC_BARS * line.numeric.error > enough:
         return _inconclusive(order, line, "noisy or ill-conditioned")
@@ -237,6 +239,16 @@ def _unsettled(line: Line, number: float) -> bool:
     # What looks like noise may be such a feature too: then the slopes grow beyond anything that either side says.
     wild = sum(1 for gap, _ in gaps if gap > 10 * abs(line.numeric.value) + 0.1 * abs(number))
     return len(finest) == FINEST and max(against, wild) > FINEST // 2
+
+
+def _own_steps(trial: Trial, line: Line) -> tuple[float, ...]:
+    """Steps in proportion to an element that moves alone and is much smaller than its tensor."""
+    for x, d in zip(trial.inputs, line.along.arrays):
+        moved = np.flatnonzero(d)
+        if moved.size == 1:
+            ratio = float(np.abs(x.reshape(-1)[moved[0]]) / np.abs(d.reshape(-1)[moved[0]]))
+            return tuple(ratio * t for t in TINY_STEPS) if 0 < ratio < 1e-3 else ()
+    return ()
 
 
 def _at_zero(trial: Trial, line: Line) -> bool:
@@ -300,7 +312,7 @@ def _seen_at_tiny_steps(trial: Trial, line: Line, number: float, base: Modes) ->
     size = float(np.abs(at_zero).sum())
     gap = abs(number - line.numeric.value)
     with np.errstate(all="ignore"):
-        for t in TINY_STEPS + (STEPS_FROM_ZERO if _at_zero(trial, line) else ()):
+        for t in TINY_STEPS + _own_steps(trial, line) + (STEPS_FROM_ZERO if _at_zero(trial, line) else ()):
             plus, minus = along(t), along(-t)
             if plus.shape != minus.shape:
                 return False
