@@ -2,7 +2,7 @@
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS ?= torch,jax,tensorflow,testing
+EXTRAS ?= torch,jax,tensorflow,testing,accuracy
 SHELL := /bin/bash
 
 .PHONY: run test lint types lines unit old-python bench wheel clean

@@ -26,6 +26,7 @@ class Config:
     scenarios: tuple[str, ...] = ()
     workers: int = 1
     shrink_seconds: float = 8.0
+    source: str = "samples"  # where Programs come from; what a chain or graph command made is not resumed by `run`
 
     def options(self, deep: bool) -> Options:
         """What mutants are examined for. `deep`: high orders cost no more than their arithmetic."""

@@ -94,6 +94,8 @@ def _resumed(store: Store, config: Config) -> Config:
     if last["target"] != config.launch.target:
         raise StoreError(f"the last campaign in {store.path} is on {last['target']}, not {config.launch.target}")
     kept = Config.from_json(last["config"])
+    if kept.source != config.source:
+        raise StoreError(f"the last campaign in {store.path} is `gradfuzz {kept.source}`; run that command again instead")
     return replace(kept, seconds=config.seconds, mutants=config.mutants or kept.mutants, workers=config.workers)
 
 

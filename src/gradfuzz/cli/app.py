@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from gradfuzz import __version__
-from gradfuzz.cli import check, coverage, eps, findings, fuzz_function, record, report, run, targets
+from gradfuzz.cli import accuracy, chain, check, coverage, eps, findings, fuzz_function, graphs, record, report, run, targets
 from gradfuzz.cli.console import guarded
 
 app = typer.Typer(
@@ -24,6 +24,9 @@ app.command()(guarded(findings.show))
 app.command()(guarded(findings.repro))
 app.command("issue")(guarded(findings.issue))
 app.command()(guarded(check.check))
+app.command()(guarded(chain.chain))
+app.command()(guarded(graphs.graphs))
+app.command()(guarded(accuracy.accuracy))
 app.command()(guarded(targets.targets))
 app.command("report")(guarded(report.report))
 app.command("coverage")(guarded(coverage.coverage))

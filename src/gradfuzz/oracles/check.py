@@ -25,15 +25,16 @@ class Options:
     order: int = 2
     scenarios: frozenset[str] | None = None
     salt: int = 0
+    strict: bool = False  # the referee is asked even where the cheap rungs agree
 
     def to_json(self) -> dict[str, Any]:
         names = None if self.scenarios is None else sorted(self.scenarios)
-        return {"order": self.order, "scenarios": names, "salt": self.salt}
+        return {"order": self.order, "scenarios": names, "salt": self.salt, "strict": self.strict}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Options:
         names = data.get("scenarios")
-        return Options(int(data["order"]), None if names is None else frozenset(names), int(data.get("salt", 0)))
+        return Options(int(data["order"]), None if names is None else frozenset(names), int(data.get("salt", 0)), bool(data.get("strict")))
 
 
 @dataclass
@@ -82,7 +83,8 @@ def examine(target: Target, program: Program, options: Options, keep_rules: bool
         # Where one mode raises and the other is right, nestings of the other alone go on.
         failed |= {mode for mode, name in MODE_NAMES.items() if any(name in v.scenarios for v in findings)}
     variants = target.variants if thorough else due(target, program, options.salt)
-    if variants and not any(v.is_finding for v in verdicts):
+    asked = options.scenarios is None or bool(options.scenarios)  # with no scenario asked for, variants are none either
+    if variants and asked and not any(v.is_finding for v in verdicts):
         verdicts.extend(check_variants(trial, variants))
     rules = trial.point.rules() if keep_rules else []
     rule = trial.rule() if any(v.is_finding for v in verdicts) else ""
@@ -118,7 +120,7 @@ def _examine_order(trial: Trial, order: int, options: Options, low: bool, failed
     if order == 1 and ("r",) not in ways and not any(any(w.live or [True]) for w in ways.values()):
         return [*verdicts, Verdict(UNSUPPORTED, "status", order=1, reason="declared to have no derivative")]
     if ways:
-        verdicts.extend(check_precision(trial, ways) if low else check_gradient(trial, order, ways))
+        verdicts.extend(check_precision(trial, ways) if low else check_gradient(trial, order, ways, options.strict))
     return verdicts
 
 

@@ -23,13 +23,13 @@ NUMERIC_AGREES = 1e-7
 STEP = QUICK_STEP
 
 
-def check_gradient(trial: Trial, order: int, ways: dict[Modes, Outcome]) -> list[Verdict]:
-    """Verdicts on the scenarios of one order that ran. `ways` holds at least one."""
+def check_gradient(trial: Trial, order: int, ways: dict[Modes, Outcome], strict: bool = False) -> list[Verdict]:
+    """Verdicts on the scenarios of one order that ran. `ways` holds at least one. `strict`: the cheap rungs are not enough."""
     numbers = {modes: trial.number(outcome) for modes, outcome in ways.items()}
     base = base_modes(trial, order)
     if base is None:
         return [Verdict(INCONCLUSIVE, "gradient", order=order, reason="nothing of the order below to difference")]
-    if quick_agreement(trial, base, list(numbers.values())):
+    if not strict and quick_agreement(trial, base, list(numbers.values())):
         return [_agreement(order)]
     if not trial.finite:
         return [Verdict(INCONCLUSIVE, "gradient", order=order, reason="domain: the output itself is not finite")]

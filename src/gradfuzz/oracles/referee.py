@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.numdiff.ladder import Estimate, estimate
+from gradfuzz.numdiff.vote import recount
 from gradfuzz.oracles.trial import DOUBLE_UNIT, Trial
 from gradfuzz.oracles.verdict import ACCURACY, AGREE, DISAGREE, GRADIENT, INCONCLUSIVE, KINK, NONFINITE, Verdict
 from gradfuzz.program.values import project
@@ -173,9 +174,21 @@ def _judge_wrong(trial: Trial, order: int, line: Line, wrong: list[Modes], base:
         return _inconclusive(order, line, "kink: among the slopes of the points nearby")
     if at_kink or line.numeric.kink:
         return _finding(KINK, order, line, wrong, element, "outside the one-sided derivatives at a kink")
+    kind, reason = GRADIENT, "differs from the numeric derivative"
     if gap < FEW_DIGITS * abs(line.numeric.value):
-        return _finding(ACCURACY, order, line, wrong, element, "has lost digits against the numeric derivative")
-    return _finding(GRADIENT, order, line, wrong, element, "differs from the numeric derivative")
+        kind, reason = ACCURACY, "has lost digits against the numeric derivative"
+    return _by_majority(trial, _finding(kind, order, line, wrong, element, reason), line, base)
+
+
+def _by_majority(trial: Trial, finding: Verdict, line: Line, base: Modes) -> Verdict:
+    """The finding with the recount that confirms it; inconclusive if most finite-difference checks do not."""
+    us = [trial.direction(i) for i in range(len(base))]
+    vote = recount(trial.line(base, us, line.along), float(finding.actual), line.numeric.value, line.numeric.error)
+    if not vote.majority:
+        return _inconclusive(finding.order, line, f"no majority: {vote}")
+    finding.detail["vote"] = vote.to_json()
+    finding.reason += f"; {vote}"
+    return finding
 
 
 def _judge_nonfinite(trial: Trial, order: int, line: Line, broken: list[Modes], base: Modes) -> Verdict:
@@ -201,7 +214,7 @@ def _judge_nonfinite(trial: Trial, order: int, line: Line, broken: list[Modes], 
         if numeric.kink and order > 1:
             return _inconclusive(order, line, "kink")
     what = "is not finite at a kink" if line.numeric.kink else "is not finite where the numeric derivative is"
-    return _finding(NONFINITE, order, line, broken, None, what)
+    return _by_majority(trial, _finding(NONFINITE, order, line, broken, None, what), line, base)
 
 
 def _sizes(trial: Trial, along: Vec) -> float:

@@ -38,7 +38,7 @@ def library_seeds(pool: Pool, say: Callable[[str], None]) -> list[Seed]:
     launch = pool.launch
     folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"seeds-{launch.target}-{pool.version}-{_fingerprint(launch.target)}.jsonl"
+    path = folder / f"seeds-{launch.target}-{pool.version}-{fingerprint(launch.target)}.jsonl"
     if not path.exists():
         say(f"reading the samples of {launch.target} {pool.version} (once per version)")
         _read(pool, path, say)
@@ -80,11 +80,11 @@ def file_seeds(path: Path, target: str, modules: tuple[str, ...]) -> list[Seed]:
     return [Seed(p.api, f"file:{path.name}", to_json(p)) for p in programs]
 
 
-def _fingerprint(target: str) -> str:
+def fingerprint(target: str, *rooms: str) -> str:
     """Changes with the code that reads samples, so that a stale cache is not used."""
     here = Path(__file__).parent.parent
     digest = hashlib.sha256(__version__.encode())
-    folders = [here / "targets", here / "targets" / target, here / "program"]
+    folders = [here / "targets", here / "targets" / target, here / "program", *(here / room for room in rooms)]
     for file in sorted(file for folder in folders for file in folder.glob("*")):
         if file.is_file():
             digest.update(file.read_bytes())

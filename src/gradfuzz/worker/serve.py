@@ -18,8 +18,11 @@ from gradfuzz.oracles.trial import Trial
 from gradfuzz.program.codec import from_json, to_json
 from gradfuzz.targets.protocol import Outcome, Parameter, Target, nestings, scenario_name
 from gradfuzz.worker.batch import mutant, run_batch
+from gradfuzz.worker.chains import list_ops, run_chains
 from gradfuzz.worker.finish import finish
+from gradfuzz.worker.graphs import list_words, run_graphs
 from gradfuzz.worker.progress import Progress
+from gradfuzz.worker.tabulate import tabulate
 from gradfuzz.worker.wire import receive, send
 
 Job = dict[str, Any]
@@ -66,6 +69,21 @@ class Worker:
 
     def do_batch(self, job: Job) -> dict[str, Any]:
         return run_batch(self.target, job, self.progress, lambda finding: send(self.stream, {"finding": finding, "id": job["id"]}))
+
+    def do_ops(self, job: Job) -> dict[str, Any]:
+        return list_ops(self.target, job, self.progress)
+
+    def do_chains(self, job: Job) -> dict[str, Any]:
+        return run_chains(self.target, job, self.progress, lambda finding: send(self.stream, {"finding": finding, "id": job["id"]}))
+
+    def do_words(self, job: Job) -> dict[str, Any]:
+        return list_words(self.target, job, self.progress)
+
+    def do_graphs(self, job: Job) -> dict[str, Any]:
+        return run_graphs(self.target, job, self.progress, lambda finding: send(self.stream, {"finding": finding, "id": job["id"]}))
+
+    def do_tabulate(self, job: Job) -> dict[str, Any]:
+        return tabulate(self.target, job, self.progress)
 
     def do_mutant(self, job: Job) -> dict[str, Any]:
         """The mutant's Program, without running it: for the post-mortem of a crash."""
