@@ -7,8 +7,8 @@ from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.program import parse
 from gradfuzz.targets.protocol import Outcome, nestings
-from gradfuzz.targets.tensorflow import bundle
-from gradfuzz.targets.tensorflow.rules import existing_rules
+from gradfuzz.targets.tensorflow import bundle, rules
+from gradfuzz.targets.tensorflow.rules import Rules, existing_rules
 
 PROGRAMS = {
     "real": 'x = tensor((3,), "float64", normal(seed=1))\ny = tf.math.exp(x) * x',
@@ -87,10 +87,14 @@ def test_rules_out_of_reach_have_a_reason_and_the_others_none(tensorflow_target)
     assert len(existing) > 300 and not existing["Sigmoid"] and existing["NcclReduce"] and existing["While"]
 
 
-def test_the_gradient_that_raises_is_named(tensorflow_target):
-    text = 'x = tensor((4, 3), "complex128", normal(seed=1))\ny = tf.raw_ops.IRFFT2D(input=x, fft_length=[4, 4], Treal=tf.float64)'
-    looked = examine(tensorflow_target, parse(text, tensorflow_target.language), Options(order=1))
-    assert not looked.findings or looked.rule == "IRFFT2D"
+def test_the_gradient_that_raises_is_named(tensorflow_target, monkeypatch):
+    def broken(op, grad):
+        raise ValueError("planted")
+
+    monkeypatch.setitem(rules._entries()["Atanh"], "type", Rules()._noted("Atanh", broken))
+    text = 'x = tensor((3, 5), "float64", uniform(0.1, 0.9, seed=1))\ny = tf.math.atanh(tf.math.sin(x))'
+    looked = examine(tensorflow_target, parse(text, tensorflow_target.language), Options(order=1, salt=1))
+    assert looked.rule == "Atanh" and {f.kind for f in looked.findings} == {"status"}
 
 
 def test_an_operator_without_a_registered_gradient_is_unsupported(tensorflow_target):
