@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any, Callable
 
@@ -11,7 +10,7 @@ import numpy as np
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.model import Program
 from gradfuzz.program.parse import parse
-from gradfuzz.program.text import to_text
+from gradfuzz.targets.distinct import distinct
 from gradfuzz.targets.docstrings import examples
 from gradfuzz.targets.jax.bundle import on_device
 from gradfuzz.targets.jax.harness import harness_programs
@@ -32,14 +31,7 @@ MOST_ELEMENTS = 2**14
 
 def sample_seeds(target: Any, trying: Callable[[str], bool] = lambda _: True) -> Iterator[SeedProgram]:
     """Programs, each of which ran and depends on its inputs. Ones with the same text come once. `trying`: see Target.seeds."""
-    seen: set[str] = set()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for seed in _all(target, trying):
-            text = to_text(seed.program)
-            if text not in seen:
-                seen.add(text)
-                yield seed
+    yield from distinct(_all(target, trying))
 
 
 def _all(target: Any, trying: Callable[[str], bool]) -> Iterator[SeedProgram]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from gradfuzz.errors import ProgramError
 from gradfuzz.program.codec import from_json, to_json
 from gradfuzz.program.model import Program
 from gradfuzz.program.parse import parse
-from gradfuzz.program.text import to_text
+from gradfuzz.targets.distinct import distinct
 from gradfuzz.targets.docstrings import examples
 from gradfuzz.targets.protocol import SeedProgram
 from gradfuzz.targets.tensorflow.bundle import tensors
@@ -43,14 +42,7 @@ _WRITTEN = Path(__file__).with_name("operators.txt")
 
 def sample_seeds(target: Any, trying: Callable[[str], bool] = lambda _: True) -> Iterator[SeedProgram]:
     """Programs, each of which ran and depends on its inputs. Ones with the same text come once."""
-    seen: set[str] = set()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for seed in _all(target, trying):
-            text = to_text(seed.program)
-            if text not in seen:
-                seen.add(text)
-                yield seed
+    yield from distinct(_all(target, trying))
 
 
 def _all(target: Any, trying: Callable[[str], bool]) -> Iterator[SeedProgram]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import types
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -14,8 +13,8 @@ import torch
 
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.model import Call, Let, Program, Ref
-from gradfuzz.program.text import to_text
 from gradfuzz.program.values import materialise
+from gradfuzz.targets.distinct import distinct
 from gradfuzz.targets.protocol import SeedProgram, Target
 from gradfuzz.targets.torch.recorder import NotRecordable, Recorder, public_name
 
@@ -33,14 +32,7 @@ HERMITIAN_WRAPPERS = ("gradcheck_wrapper_hermitian_input",)
 def sample_seeds(target: Target) -> Iterator[SeedProgram]:
     """Programs, each of which ran. Ones with the same text come once."""
     _stand_in_for_expecttest()
-    seen: set[str] = set()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for seed in _all(target):
-            text = to_text(seed.program)
-            if text not in seen:
-                seen.add(text)
-                yield seed
+    yield from distinct(_all(target))
 
 
 def _all(target: Target) -> Iterator[SeedProgram]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Callable
@@ -14,8 +13,8 @@ import torch
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.model import Program
 from gradfuzz.program.parse import parse
-from gradfuzz.program.text import to_text
 from gradfuzz.program.values import materialise
+from gradfuzz.targets.distinct import distinct
 from gradfuzz.targets.docstrings import examples
 from gradfuzz.targets.evaluate import resolve
 from gradfuzz.targets.protocol import Overload, SeedProgram
@@ -34,16 +33,10 @@ TRIANGLE_STEP = 1e-3
 
 def library_seeds(target: Any, trying: Callable[[str], bool]) -> Iterator[SeedProgram]:
     """Programs that ran, each once. `trying` is told of each API before it is tried out, and may say no to it."""
-    seen: set[str] = set()
     apis: set[str] = set()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for seed in _all(target, apis, trying):
-            text = to_text(seed.program)
-            if text not in seen:
-                seen.add(text)
-                apis.add(seed.api)
-                yield seed
+    for seed in distinct(_all(target, apis, trying)):
+        apis.add(seed.api)
+        yield seed
 
 
 def _all(target: Any, apis: set[str], trying: Callable[[str], bool]) -> Iterator[SeedProgram]:
