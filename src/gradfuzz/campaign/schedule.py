@@ -15,8 +15,10 @@ from typing import Any
 # The first round looks at every seed itself and a few mutants, so that short campaigns see every API; later rounds go deeper.
 FIRST_BATCH = 4
 LATER_BATCH = 16
-# Where other numbers cost next to nothing beside another shape, a batch is longer: it has the compilation to earn back.
-CHEAP_VALUES = 32
+# Where other numbers cost next to nothing beside another shape, a batch is longer: it has the compilation to earn back. Later ones are
+# two families: one with the seed's shapes, one with an edit of them.
+FIRST_CHEAP = 128
+LATER_CHEAP = 1536
 # Batches in a later round. Half of them go to every API in turn, so that none starves, half to where something new was seen.
 ROUND = 256
 # One batch in so many has a mutant of the highest order; in the first round one seed of each API is.
@@ -50,7 +52,7 @@ class Schedule:
 
     def __init__(self, apis: Sequence[str], seed: int, value_edits_cheap: bool = False) -> None:
         self.apis, self.seed = apis, seed
-        self._factor = CHEAP_VALUES if value_edits_cheap else 1
+        self._sizes = (FIRST_CHEAP, LATER_CHEAP) if value_edits_cheap else (FIRST_BATCH, LATER_BATCH)
         self._by_api: dict[str, list[int]] = defaultdict(list)
         for index, api in enumerate(apis):
             self._by_api[api].append(index)
@@ -101,7 +103,7 @@ class Schedule:
             met[self.apis[index]] += 1
             turn[index] = met[self.apis[index]]
         order.sort(key=turn.__getitem__)
-        count = FIRST_BATCH * self._factor
+        count = self._sizes[0]
         deep = {seeds[0] for seeds in self._by_api.values()}
         return [Batch(n, index, f"{self.seed}:{n}", 0, count, deep=index in deep) for n, index in enumerate(order)]
 
@@ -112,7 +114,7 @@ class Schedule:
         chosen += chance.choices(range(len(self.apis)), energies, k=ROUND - len(chosen))
         chance.shuffle(chosen)
         start = self._end(round_number - 1)
-        count = LATER_BATCH * self._factor
+        count = self._sizes[1]
         # The seed itself was examined in the first round: mutants are counted from one.
         return [Batch(n, index, f"{self.seed}:{n}", 1, 1 + count, self._weights(self.apis[index])) for n, index in enumerate(chosen, start)]
 

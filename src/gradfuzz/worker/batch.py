@@ -12,7 +12,7 @@ from gradfuzz.mutate.arguments import Menu, no_menu
 from gradfuzz.mutate.draw import Weights, draw_edits, draw_relative
 from gradfuzz.mutate.edits import Edit, apply_all
 from gradfuzz.oracles.check import Examination, Options, examine
-from gradfuzz.oracles.verdict import INCONCLUSIVE, INVALID, RANK
+from gradfuzz.oracles.verdict import DISAGREE, INCONCLUSIVE, INVALID, RANK
 from gradfuzz.program.codec import from_json, to_json
 from gradfuzz.program.model import Program
 from gradfuzz.targets.errors import error_kind, normalised
@@ -21,13 +21,17 @@ from gradfuzz.worker.progress import Progress
 
 # A seed that has shown a bug twice at some order shows it to most of its mutants: the rest stay below that order.
 SHOWN_OFTEN = 2
+# A batch most of whose mutants show findings, so many at least, has said what it has to say.
+SAID_ENOUGH = 12
 # Each order costs a few times the one below: second order is checked on every other mutant, higher ones where the campaign says so.
 DEEP_EVERY = 2
 DEEPER_EVERY = 16
 # A Program of many operators counts as a new combination of so many of them at most.
 MOST_RULES = 8
-# Where another shape is dear, so many mutants in a row share everything but their numbers: about as many as take the time of a compilation.
-FAMILY = 256
+# Where another shape is dear, so many mutants in a row share everything but their numbers: about as many as take the time of
+# their compilations.
+FAMILY = 768
+_FINDING = RANK.index(DISAGREE)
 # Members of a family fail alike: after so many the rest of it is left out.
 INVALID_OFTEN = 2
 # A seed whose mutants take seconds each gives way to the others after so much of the processor's time.
@@ -79,7 +83,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
         family = family_of(index) if target.value_edits_cheap else index
         if failed[family] >= INVALID_OFTEN:
             continue
-        if time.process_time() - began > MOST_SECONDS:
+        if time.process_time() - began > MOST_SECONDS or counts[_FINDING] > max(SAID_ENOUGH, sum(counts) // 2):
             break
         try:
             edits, program = mutant(seed, job["rng"], index, target.value_edits_cheap, target.parameters, weights)

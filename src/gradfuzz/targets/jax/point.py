@@ -22,8 +22,8 @@ from gradfuzz.targets.protocol import QUICK_STEP, Modes, Outcome, Vec
 Array = Any
 BFLOAT16 = jnp.bfloat16.dtype
 NUMPY = {name: np.dtype(name) for name in UNITS if name != "bfloat16"}
-# Executables hold memory for as long as they may be used again.
-MOST_PLANS = 256
+# Executables hold memory for as long as they may be used again: ten megabytes a Plan, and a batch uses a few.
+MOST_PLANS = 32
 
 
 class Plans:
@@ -128,7 +128,7 @@ class JaxPoint:
     def foreseen(self) -> Arrays:
         """What the outputs look like. Nothing is computed for it."""
         plan = self._plans.find(self._key)
-        if plan is None:
+        if plan is None or plan.eager:  # what needs its numbers may answer in a shape that depends on them
             plan = Plan(self.function, self.leaves, self.fixed)
             if sum(o.size for o in plan.avals) > MAX_ELEMENTS:
                 raise ProgramError("the output is larger than a Program may make")

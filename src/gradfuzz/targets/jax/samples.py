@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Callable
 
+import jax
 import numpy as np
 
 from gradfuzz.errors import ProgramError
@@ -42,7 +43,8 @@ def _all(target: Any, trying: Callable[[str], bool]) -> Iterator[SeedProgram]:
             yield SeedProgram(program, f"harness:{name}", program.api)
     for path in sorted(primitives(target.language).values()):
         if f"{path}.bind" not in tested and trying(f"{path}.bind"):
-            yield from _probed(target, f"{path}.bind", primitive_attempts(path), 1)
+            found = _probed(target, f"{path}.bind", primitive_attempts(path), 1)
+            yield from (seed for seed in found if complete(target, seed.program))
     for path, function in functions(target.language):
         if not trying(path):
             continue
@@ -103,6 +105,23 @@ def traces(target: Any, program: Program) -> bool:
         raise
     except BaseException:
         return False
+
+
+def complete(target: Any, program: Program) -> bool:
+    """Whether a primitive's rules miss none of its parameters: some are wanted by the derivative alone, and only bind() forgets them."""
+    point = target.point(program)
+
+    def derivatives(xs: Any, fixed: Any) -> Any:
+        outputs, pull = jax.vjp(lambda *ys: point.function(ys, fixed), *xs)
+        return pull(outputs)
+
+    try:
+        jax.eval_shape(derivatives, tuple(point.leaves), tuple(point.fixed))
+    except TypeError as error:
+        return "keyword-only argument" not in str(error)
+    except Exception:
+        return True  # what the oracles will have to say about
+    return True
 
 
 def moves(target: Any, program: Program) -> bool:
