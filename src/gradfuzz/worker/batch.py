@@ -22,7 +22,7 @@ from gradfuzz.worker.progress import Progress
 # A seed that has shown a bug twice at some order shows it to most of its mutants: the rest stay below that order.
 SHOWN_OFTEN = 2
 # A batch most of whose mutants show findings, so many at least, has said what it has to say.
-SAID_ENOUGH = 12
+SAID_ENOUGH = 16
 # Each order costs a few times the one below: second order is checked on every other mutant, higher ones where the campaign says so.
 DEEP_EVERY = 2
 DEEPER_EVERY = 16

@@ -145,3 +145,9 @@ class Bundle:
 def on_device(arrays: Arrays) -> tuple[Any, ...]:
     """The arrays as JAX's own."""
     return tuple(jnp.asarray(a) for a in arrays)
+
+
+def forget() -> None:
+    """Drop what JAX keeps of functions traced and compiled (releases that can)."""
+    if hasattr(jax, "clear_caches"):
+        jax.clear_caches()

@@ -14,7 +14,7 @@ from gradfuzz.program.model import DISCRETE, MAX_ELEMENTS, Let, Program, Tensor
 from gradfuzz.program.text import statement_text, tensor_text
 from gradfuzz.program.values import magnitude, materialise, size_of
 from gradfuzz.targets.evaluate import Compiler, Env, Thunk
-from gradfuzz.targets.jax.bundle import UNITS, Bundle, Plan
+from gradfuzz.targets.jax.bundle import UNITS, Bundle, Plan, forget
 from gradfuzz.targets.jax.rules import Rules
 from gradfuzz.targets.jax.scenarios import Arrays
 from gradfuzz.targets.protocol import QUICK_STEP, Modes, Outcome, Vec
@@ -39,8 +39,7 @@ class Plans:
     def keep(self, key: tuple[Any, ...], plan: Plan) -> None:
         if len(self._plans) >= MOST_PLANS:
             self._plans.clear()
-            if hasattr(jax, "clear_caches"):
-                jax.clear_caches()
+            forget()
         self._plans[key] = plan
 
     def text(self, statement: Let) -> str:

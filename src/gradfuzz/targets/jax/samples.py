@@ -13,7 +13,7 @@ from gradfuzz.program.model import Program
 from gradfuzz.program.parse import parse
 from gradfuzz.targets.distinct import distinct
 from gradfuzz.targets.docstrings import examples
-from gradfuzz.targets.jax.bundle import on_device
+from gradfuzz.targets.jax.bundle import forget, on_device
 from gradfuzz.targets.jax.harness import harness_programs
 from gradfuzz.targets.jax.probing import SEEDS_PER_FUNCTION, alternatives, attempts, method_attempts, primitive_attempts
 from gradfuzz.targets.jax.surface import functions, primitives
@@ -28,6 +28,8 @@ ALIKE = 2
 # An output that moves by less than this under a shift of its inputs by SHIFT does not depend on them smoothly.
 SHIFT = 2.0**-10
 MOST_ELEMENTS = 2**14
+# JAX keeps what it has compiled; after so many functions it is told to forget, or reading would take gigabytes.
+FORGET_EVERY = 32
 
 
 def sample_seeds(target: Any, trying: Callable[[str], bool] = lambda _: True) -> Iterator[SeedProgram]:
@@ -45,7 +47,9 @@ def _all(target: Any, trying: Callable[[str], bool]) -> Iterator[SeedProgram]:
         if f"{path}.bind" not in tested and trying(f"{path}.bind"):
             found = _probed(target, f"{path}.bind", primitive_attempts(path), 1)
             yield from (seed for seed in found if complete(target, seed.program))
-    for path, function in functions(target.language):
+    for index, (path, function) in enumerate(functions(target.language)):
+        if index % FORGET_EVERY == 0:
+            forget()
         if not trying(path):
             continue
         yield from _probed(target, path, attempts(path, function), SEEDS_PER_FUNCTION)
