@@ -35,7 +35,7 @@ _FINDING = RANK.index(DISAGREE)
 # Members of a family fail alike: after so many the rest of it is left out.
 INVALID_OFTEN = 2
 # A seed whose mutants take seconds each gives way to the others after so much of the processor's time.
-MOST_SECONDS = 20.0
+MOST_SECONDS = 8.0
 
 
 def mutant(

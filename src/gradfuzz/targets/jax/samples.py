@@ -40,7 +40,7 @@ def sample_seeds(target: Any, trying: Callable[[str], bool] = lambda _: True) ->
 def _all(target: Any, trying: Callable[[str], bool]) -> Iterator[SeedProgram]:
     tested = set()
     for name, program in harness_programs(target.language):
-        if trying(program.api) and traces(target, program) and moves(target, program):
+        if trying(program.api) and traces(target, program) and moves(target, program) and complete(target, program):
             tested.add(program.api)
             yield SeedProgram(program, f"harness:{name}", program.api)
     for path in sorted(primitives(target.language).values()):
