@@ -167,7 +167,7 @@ class JaxPoint:
             return self._last[1], "ahead" if shift > 0 else "behind"
         if along is None or self.plan.eager:
             return self._bundled((), (), None, along, shift), "direct"
-        # The ladder's evaluations are many: F alone, compiled once more for the Plans that need them, is several times as quick as the bundle.
+        # The ladder's evaluations are many: F alone, compiled for the Plans that need them, is several times as quick as the bundle.
         return {"direct": self.plan.direct(tuple(self.shifted(along, shift)), tuple(self.fixed))}, "direct"
 
     def _bundled(self, modes: Modes, us: Sequence[Vec], v: Vec | None, along: Vec | None, shift: float) -> dict[str, Any]:
