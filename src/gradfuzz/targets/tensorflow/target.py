@@ -39,7 +39,7 @@ class TensorflowTarget:
     name = "tensorflow"
     fork_safe = True
     variants = tuple(VARIANTS)
-    value_edits_cheap = True
+    family = 32
     patience = 2.0
 
     def __init__(self, modules: tuple[str, ...] = ()) -> None:
