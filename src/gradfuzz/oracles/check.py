@@ -85,9 +85,8 @@ def examine(target: Target, program: Program, options: Options, keep_rules: bool
         # Where one mode raises and the other is right, nestings of the other alone go on.
         failed |= {mode for mode, name in MODE_NAMES.items() if any(name in v.scenarios for v in findings)}
     variants = target.variants if thorough else due(target, program, options.salt)
-    asked = options.variants and (
-        options.scenarios is None or bool(options.scenarios)
-    )  # with no scenario asked for, variants are none either
+    # With no scenario asked for, variants are none either.
+    asked = options.variants and (options.scenarios is None or bool(options.scenarios))
     if variants and asked and not any(v.is_finding for v in verdicts):
         verdicts.extend(check_variants(trial, variants))
     rules = trial.point.rules() if keep_rules else []
