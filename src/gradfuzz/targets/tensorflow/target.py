@@ -27,6 +27,7 @@ from gradfuzz.targets.tensorflow.variants import VARIANTS
 _REFUSALS = Path(__file__).with_name("refusals.json")
 _NODE = re.compile(r"\{\{.*?\}\}\s*|\s*\[\[.*?\]\]|\s*\[Op:.*?\]( name: \S*)?")
 _BOLD = re.compile(r"\x1b\[1m(.*?)\x1b\[0m", re.DOTALL)
+_SCOPED = re.compile(r"(?<=')(?:[\w.]+/)+(\w+?)(?:_\d+)?(?=')")  # where a node stands in its graph differs from graph to graph
 _NOT_A_CAUSE = ("Graph execution error", "Detected at node", "Node:", "in user code")
 
 
@@ -72,7 +73,8 @@ class TensorflowTarget:
             return Refusal("invalid", message)
         if isinstance(error, MemoryError):
             return Refusal("memory", message or "MemoryError")
-        named = f"{type(error).__name__}: {message}"
+        kind = f"{type(error).__name__}: "
+        named = message if message.startswith(kind) else kind + message  # a forward accumulator says it once more itself
         for pattern, kind in self._refusals:
             if pattern.search(named):
                 return Refusal(kind, named)
@@ -116,4 +118,4 @@ def essence(message: str) -> str:
         lines = [lines[-1].strip()]
     elif lines and lines[0].startswith("Graph execution error"):
         lines = [line for line in lines if not line[0].isspace() and not line.startswith(_NOT_A_CAUSE)] or lines
-    return _NODE.sub("", "\n".join(lines)).strip()
+    return _SCOPED.sub(r"\1", _NODE.sub("", "\n".join(lines))).strip()
