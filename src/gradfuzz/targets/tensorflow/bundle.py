@@ -34,6 +34,7 @@ DEAR_COMPILED = 600
 RANDOM = ("Random", "Multinomial", "ParameterizedTruncatedNormal", "TruncatedNormal", "StatefulUniform", "StatefulStandardNormal")
 
 
+_TO_NUMPY = re.compile(r"Cannot convert a symbolic .* to a numpy array", re.DOTALL)
 _FAILING_NODE = re.compile(r"Detected at node '?(?:[\w.]+/)*([A-Za-z0-9]+)")
 UNITS = {
     tf.float64: 2.0**-52, tf.complex128: 2.0**-52, tf.float32: 2.0**-23, tf.complex64: 2.0**-23, tf.float16: 2.0**-10, tf.bfloat16: 2.0**-7,
@@ -76,11 +77,24 @@ class Plan:
             first.trace(xs, fixed, [zeros], self.zeros)
         except ProgramError:
             raise
-        except Exception:
+        except Exception as error:
+            if self._leaves_for_numpy(error, xs, fixed):
+                raise ProgramError("part of it is computed by NumPy, where TensorFlow says that it cannot follow") from None
             # It needs the numbers themselves: such a function runs op by op, as it does for its users.
             self.eager, self.settled, self._bundles = True, False, {}
             self.rules.take()
             self.bundle(1).run(xs, fixed, [zeros], self.zeros, ("r",))
+
+    def _leaves_for_numpy(self, error: Exception, xs: Arrays, fixed: Arrays) -> bool:
+        """Whether it is the differentiable inputs that are turned into NumPy's arrays: others may well be."""
+        if not _TO_NUMPY.search(str(error)):
+            return False
+        try:
+            signature = [tf.TensorSpec(x.shape, x.dtype) for x in xs]
+            tf.function(lambda *inputs: self.function(inputs, tensors(fixed)), autograph=False).get_concrete_function(*signature)
+        except Exception as again:
+            return bool(_TO_NUMPY.search(str(again)))
+        return False
 
     def bundle(self, order: int) -> Bundle:
         found = self._bundles.get(order)

@@ -26,6 +26,7 @@ from gradfuzz.targets.tensorflow.variants import VARIANTS
 
 _REFUSALS = Path(__file__).with_name("refusals.json")
 _NODE = re.compile(r"\{\{.*?\}\}\s*|\s*\[\[.*?\]\]|\s*\[Op:.*?\]( name: \S*)?")
+_ARGUMENTS = re.compile(r"\n\s*Call arguments received by layer.*", re.DOTALL)
 _BOLD = re.compile(r"\x1b\[1m(.*?)\x1b\[0m", re.DOTALL)
 _SCOPED = re.compile(r"(?<=')(?:[\w.]+/)+(\w+?)(?:_\d+)?(?=')")  # where a node stands in its graph differs from graph to graph
 _NOT_A_CAUSE = ("Graph execution error", "Detected at node", "Node:", "in user code")
@@ -113,7 +114,10 @@ def essence(message: str) -> str:
     bold = _BOLD.search(message)
     if bold:
         message = bold.group(1)
+    message = _ARGUMENTS.sub("", message)
     lines = [line for line in message.splitlines() if line.strip()]
+    if lines and lines[0].startswith("Exception encountered when calling layer"):
+        lines = lines[1:] or lines
     if lines and lines[0].startswith("in user code"):
         lines = [lines[-1].strip()]
     elif lines and lines[0].startswith("Graph execution error"):
