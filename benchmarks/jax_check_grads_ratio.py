@@ -27,8 +27,8 @@ from gradfuzz.targets.jax.point import Plans
 from gradfuzz.targets.jax.probing import attempts
 from gradfuzz.targets.jax.samples import moves, traces
 from gradfuzz.targets.jax.surface import functions
+from gradfuzz.targets.jax.target import JaxTarget
 from gradfuzz.targets.registry import load_target
-from gradfuzz.worker.batch import FAMILY
 
 WANTED = 25
 
@@ -104,4 +104,4 @@ def timed(programs, work) -> float:
 
 if __name__ == "__main__":
     arguments = [int(a) for a in sys.argv[1:]]
-    main(*(arguments + [12, FAMILY][len(arguments) :]))
+    main(*(arguments + [12, JaxTarget.family][len(arguments) :]))

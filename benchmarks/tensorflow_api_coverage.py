@@ -67,8 +67,15 @@ def raw_operators(covered: set[str]) -> None:
 
     names = [name for name in sorted(existing_rules()) if hasattr(tf.raw_ops, name) and floating(name)]
     missing = [name for name in names if f"tf.raw_ops.{name}" not in covered]
+    indirect = {name: reason for reason, those in _DATA["operators"].items() for name in those}
+    reasons: dict[str, list[str]] = collections.defaultdict(list)
+    for name in missing:
+        reasons[existing_rules()[name] or indirect.get(name, "MISSING")].append(name)
     print(f"operators with a registered gradient and floating inputs: {len(names)}; with seeds: {len(names) - len(missing)}")
-    print(f"{len(missing):5d}  without: {', '.join(missing)}")
+    for reason, those in sorted(reasons.items(), key=lambda item: -len(item[1])):
+        print(f"{len(those):5d}  {reason}: {', '.join(those)}")
+    within = len(names) - len(missing) + len(reasons["MISSING"])
+    print(f"of those that a Program on a CPU can call: {len(names) - len(missing)} of {within} have seeds (wanted: all)")
 
 
 def why_not(name: str, found: object, language: Language) -> str:

@@ -27,6 +27,15 @@ def test_the_first_round_looks_at_every_seed_itself():
     assert all(b.start == 0 for b in first)
 
 
+def test_where_shapes_are_dear_a_glance_at_every_seed_comes_before_whole_families():
+    size = 8
+    batches = run(Schedule(APIS, 0, family=size), len(APIS) + ROUND, dull)
+    first, later = batches[: len(APIS)], batches[len(APIS) :]
+    assert all(b.glance and b.start == 0 and b.count < size for b in first)
+    assert not any(b.glance for b in later)
+    assert all(b.start % size == 0 and b.start >= size and b.mutants % size == 0 for b in later)
+
+
 def test_every_api_has_a_batch_before_any_has_two():
     first = run(Schedule(APIS, 3), len(APIS), dull)
     assert len({APIS[b.seed_index] for b in first[:10]}) == len({APIS[b.seed_index] for b in first[10:20]}) == 10

@@ -93,3 +93,31 @@ def test_an_output_that_is_not_finite_says_nothing():
     with np.errstate(all="ignore"):
         seen = examine(NumpyTarget(np.log, diagonal(lambda x: 1 / x)), program("full(0.0)"), ONE)
     assert seen.outcome == "inconclusive" and "domain" in seen.verdicts[-1].reason
+
+
+def raising_at_zero(f, slope):
+    """A library whose derivative raises at 0 and is right elsewhere."""
+
+    def jacobian(x):
+        if (x == 0).any():
+            raise ValueError("not invertible")
+        return [np.diag(slope(x).ravel())]
+
+    return NumpyTarget(f, jacobian)
+
+
+def test_raising_where_there_is_no_derivative_is_no_finding_and_elsewhere_it_is():
+    with np.errstate(all="ignore"):
+        edge = raising_at_zero(lambda x: np.cbrt(x), lambda x: np.cbrt(x) / (3 * x))
+        assert examine(edge, program("full(0.0)", "()"), ONE).outcome in ("inconclusive", "unsupported")
+        (one, other) = examine(raising_at_zero(np.sin, np.cos), program("full(0.0)", "()"), ONE).findings
+    assert {one.kind, other.kind} == {"status"} and {*one.scenarios, *other.scenarios} == {"reverse", "forward"}
+
+
+def test_raising_at_an_infinite_input_is_no_finding():
+    def jacobian(x):
+        raise ValueError("not finite")
+
+    target = NumpyTarget(np.tanh, jacobian)
+    assert not examine(target, program("full(float('inf'))", "()"), ONE).findings
+    assert examine(target, program("full(1.0)", "()"), ONE).findings

@@ -11,6 +11,8 @@ from gradfuzz.campaign.config import Config
 from gradfuzz.campaign.pool import Event, Pool
 from gradfuzz.campaign.schedule import Batch, Schedule
 from gradfuzz.campaign.triage import Triage
+from gradfuzz.oracles.check import Options
+from gradfuzz.oracles.variant import TURN
 from gradfuzz.oracles.verdict import RANK
 from gradfuzz.seeds.library import Seed
 from gradfuzz.store import Store
@@ -72,8 +74,8 @@ class Campaign:
     def __init__(self, config: Config, store: Store, number: int, pool: Pool, seeds: list[Seed], watcher: Watcher) -> None:
         self.config, self.store, self.number, self.pool, self.seeds = config, store, number, pool, seeds
         self.watcher = watcher
-        self.schedule = Schedule([s.api for s in seeds], config.seed, pool.zygote.value_edits_cheap)
-        self.options = config.options(deep=not pool.zygote.value_edits_cheap).to_json()
+        self.schedule = Schedule([s.api for s in seeds], config.seed, pool.zygote.family)
+        self.options = config.options(deep=pool.zygote.family == 1)
         self.planned = 0  # mutants in the batches handed out so far
         self.done_before = store.finished_batches(number)
         self.running: dict[int, Running] = {}
@@ -148,9 +150,14 @@ class Campaign:
         batch = running.batch
         job = self.pool.submit(
             "batch", program=self.seeds[batch.seed_index].program, rng=batch.rng, start=start, count=batch.count,
-            weights=dict(batch.weights), deep=batch.deep, shown=list(batch.shown), options=self.options,
+            weights=dict(batch.weights), deep=batch.deep, shown=list(batch.shown), options=self._options(batch).to_json(),
         )  # fmt: skip
         self.jobs[job] = running
+
+    def _options(self, batch: Batch) -> Options:
+        """What a batch's mutants are examined for. Other batches have other directions, and other variants their turn."""
+        order = 1 if batch.glance else self.options.order
+        return replace(self.options, order=order, variants=not batch.glance, salt=self.options.salt + TURN * batch.number)
 
     def _handle(self, events: list[Event]) -> None:
         for event in events:

@@ -15,10 +15,9 @@ from typing import Any
 # The first round looks at every seed itself and a few mutants, so that short campaigns see every API; later rounds go deeper.
 FIRST_BATCH = 4
 LATER_BATCH = 16
-# Where other numbers cost next to nothing beside another shape, a batch is longer: it has the compilation to earn back. Later ones are
-# two families: one with the seed's shapes, one with an edit of them.
-FIRST_CHEAP = 128
-LATER_CHEAP = 1536
+# Where another shape costs a compilation, mutants come in families that share theirs: the first round glances at half a
+# family, later rounds look at some whole ones.
+LATER_FAMILIES = 2
 # Batches in a later round. Half of them go to every API in turn, so that none starves, half to where something new was seen.
 ROUND = 256
 # One batch in so many has a mutant of the highest order; in the first round one seed of each API is.
@@ -41,6 +40,7 @@ class Batch:
     weights: Mapping[str, float] = field(default_factory=dict)
     deep: bool = False  # one of its mutants goes to the campaign's highest order
     shown: tuple[int, ...] = ()  # orders at which the seed's mutants have shown findings: one more each is enough
+    glance: bool = False  # order one and no variants, each of which would cost a compilation
 
     @property
     def mutants(self) -> int:
@@ -50,9 +50,9 @@ class Batch:
 class Schedule:
     """Plans rounds of batches and learns from what they brought."""
 
-    def __init__(self, apis: Sequence[str], seed: int, value_edits_cheap: bool = False) -> None:
+    def __init__(self, apis: Sequence[str], seed: int, family: int = 1) -> None:
         self.apis, self.seed = apis, seed
-        self._sizes = (FIRST_CHEAP, LATER_CHEAP) if value_edits_cheap else (FIRST_BATCH, LATER_BATCH)
+        self._family = family
         self._by_api: dict[str, list[int]] = defaultdict(list)
         for index, api in enumerate(apis):
             self._by_api[api].append(index)
@@ -103,9 +103,10 @@ class Schedule:
             met[self.apis[index]] += 1
             turn[index] = met[self.apis[index]]
         order.sort(key=turn.__getitem__)
-        count = self._sizes[0]
         deep = {seeds[0] for seeds in self._by_api.values()}
-        return [Batch(n, index, f"{self.seed}:{n}", 0, count, deep=index in deep) for n, index in enumerate(order)]
+        if self._family > 1:
+            return [Batch(n, index, f"{self.seed}:{n}", 0, self._family // 2, glance=True) for n, index in enumerate(order)]
+        return [Batch(n, index, f"{self.seed}:{n}", 0, FIRST_BATCH, deep=index in deep) for n, index in enumerate(order)]
 
     def _later_round(self, round_number: int) -> list[Batch]:
         chance = random.Random(f"{self.seed}:round:{round_number}")
@@ -114,9 +115,12 @@ class Schedule:
         chosen += chance.choices(range(len(self.apis)), energies, k=ROUND - len(chosen))
         chance.shuffle(chosen)
         start = self._end(round_number - 1)
-        count = self._sizes[1]
-        # The seed itself was examined in the first round: mutants are counted from one.
-        return [Batch(n, index, f"{self.seed}:{n}", 1, 1 + count, self._weights(self.apis[index])) for n, index in enumerate(chosen, start)]
+        # The seed itself was examined in the first round, and so was its own family.
+        skipped, count = (1, LATER_BATCH) if self._family == 1 else (self._family, LATER_FAMILIES * self._family)
+        return [
+            Batch(n, index, f"{self.seed}:{n}", skipped, skipped + count, self._weights(self.apis[index]))
+            for n, index in enumerate(chosen, start)
+        ]
 
     def _next_in_turn(self, chance: random.Random, energies: list[float]) -> int:
         """The next API's turn; among its seeds by energy."""

@@ -105,7 +105,7 @@ class Zygote:
             raise TargetError(_why(ready, launch, self.process))
         self.version: str = ready["ready"]
         self.patience = float(ready["patience"])
-        self.value_edits_cheap = bool(ready["value_edits_cheap"])
+        self.family = int(ready["family"])
 
     def fork(self) -> WorkerProcess:
         """A new worker, connected."""

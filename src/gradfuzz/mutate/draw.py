@@ -36,10 +36,11 @@ def draw_relative(
 ) -> list[Edit]:
     """Edits of one member of a family: what changes shapes, types and arguments comes from `shared`, the numbers from `own`.
 
-    Family 0 keeps the seed's own shapes. Memory layouts are left out: a compiler chooses its own.
+    Family 0 keeps the seed's own shapes, and so do some others. Memory layouts are left out: a compiler chooses its own.
     """
     edits: list[Edit] = []
-    for _ in range(1 + (shared.random() < 0.2) if family else 0):
+    (count,) = shared.choices((0, 1, 2), (0.25, 0.6, 0.15)) if family else (0,)
+    for _ in range(count):
         edit = _kept(program, shared, _SHARED_KINDS, _SHARED_WEIGHTS, menu, weights)
         if edit is not None:
             edits.append(edit)

@@ -26,15 +26,17 @@ class Options:
     scenarios: frozenset[str] | None = None
     salt: int = 0
     strict: bool = False  # the referee is asked even where the cheap rungs agree
+    variants: bool = True  # a fraction of the mutants runs in another way, too
 
     def to_json(self) -> dict[str, Any]:
         names = None if self.scenarios is None else sorted(self.scenarios)
-        return {"order": self.order, "scenarios": names, "salt": self.salt, "strict": self.strict}
+        return {"order": self.order, "scenarios": names, "salt": self.salt, "strict": self.strict, "variants": self.variants}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Options:
         names = data.get("scenarios")
-        return Options(int(data["order"]), None if names is None else frozenset(names), int(data.get("salt", 0)), bool(data.get("strict")))
+        scenarios = None if names is None else frozenset(names)
+        return Options(int(data["order"]), scenarios, int(data.get("salt", 0)), bool(data.get("strict")), bool(data.get("variants", True)))
 
 
 @dataclass
@@ -83,7 +85,8 @@ def examine(target: Target, program: Program, options: Options, keep_rules: bool
         # Where one mode raises and the other is right, nestings of the other alone go on.
         failed |= {mode for mode, name in MODE_NAMES.items() if any(name in v.scenarios for v in findings)}
     variants = target.variants if thorough else due(target, program, options.salt)
-    asked = options.scenarios is None or bool(options.scenarios)  # with no scenario asked for, variants are none either
+    # With no scenario asked for, variants are none either.
+    asked = options.variants and (options.scenarios is None or bool(options.scenarios))
     if variants and asked and not any(v.is_finding for v in verdicts):
         verdicts.extend(check_variants(trial, variants))
     rules = trial.point.rules() if keep_rules else []

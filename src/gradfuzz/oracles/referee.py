@@ -110,6 +110,21 @@ def judge(trial: Trial, order: int, numbers: dict[Modes, float], base: Modes) ->
     return [_judge_wrong(trial, order, line, wrong, base)]
 
 
+def smooth(trial: Trial, order: int) -> bool:
+    """Whether a numeric derivative of this order settles at the point, on both sides of it and to the same."""
+    base: Modes = ("r",) * (order - 1)
+    if base and isinstance(trial.outcome(base), Refusal):
+        return True  # nothing can be said against it
+    line = _measure(trial, trial.direction(order - 1), base, [])
+    numeric = line.numeric
+    return numeric.usable and not numeric.one_sided and not numeric.kink and NUMERIC_BARS * numeric.error <= _enough(trial, line)
+
+
+def _enough(trial: Trial, line: Line) -> float:
+    """How large an error bar may be for the derivative to have been seen at all."""
+    return 0.1 * abs(line.numeric.value) or CONCLUSIVE * _sizes(trial, line.along)
+
+
 def _measure(trial: Trial, along: Vec, base: Modes, scenarios: Sequence[Modes]) -> Line:
     """AD and the ladder along one direction. Inner directions stay those of the trial."""
     us = [trial.direction(i) for i in range(len(base))]
@@ -197,8 +212,7 @@ def _judge_nonfinite(trial: Trial, order: int, line: Line, broken: list[Modes], 
         return _inconclusive(order, line, "kink")
     if not all(bool(np.isfinite(x).all()) for x in trial.inputs):
         return _inconclusive(order, line, "domain: an input is not finite itself")
-    enough = 0.1 * abs(line.numeric.value) or CONCLUSIVE * _sizes(trial, line.along)
-    if NUMERIC_BARS * line.numeric.error > enough:
+    if NUMERIC_BARS * line.numeric.error > _enough(trial, line):
         return _inconclusive(order, line, "noisy or ill-conditioned")
     if line.numeric.magnitude > LARGEST * min(trial.point.scales, default=1.0):
         # Directions are as long as the inputs; per unit of a tiny input the derivative itself is beyond the range.

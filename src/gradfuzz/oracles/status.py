@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from gradfuzz.oracles.trial import Trial
-from gradfuzz.oracles.verdict import DISAGREE, INTERNAL, MALFORMED, MEMORY, STATUS, UNSUPPORTED, Verdict
-from gradfuzz.targets.protocol import Modes, Refusal, scenario_name
+import numpy as np
 
+from gradfuzz.oracles import referee
+from gradfuzz.oracles.trial import Trial
+from gradfuzz.oracles.verdict import DISAGREE, INCONCLUSIVE, INTERNAL, MALFORMED, MEMORY, STATUS, UNSUPPORTED, Verdict
+from gradfuzz.targets.protocol import Modes, Outcome, Refusal, scenario_name
+
+# How far off (in units of the inputs) a point is another one for a message that depends on the numbers.
+ELSEWHERE = 2.0**-10
 _FINDINGS = {"internal": INTERNAL, "memory": MEMORY, "error": STATUS, "malformed": MALFORMED}
 
 
@@ -18,7 +23,21 @@ def check_status(trial: Trial, modes: Modes, refusal: Refusal) -> Verdict:
         kind = None if trial.point.mutates else STATUS
     if kind is None:
         return Verdict(UNSUPPORTED, "status", order=len(modes), scenarios=[name], reason=refusal.message[:300])
+    excuse = _excuse(trial, modes) if kind == STATUS and modes else ""
+    if excuse:
+        return Verdict(INCONCLUSIVE, "status", order=len(modes), scenarios=[name], reason=excuse)
     return Verdict(
         DISAGREE, "status", kind, len(modes), [name], refusal.message[:600],
         expected="runs, as the direct scenario does", actual=refusal.message[:600],
     )  # fmt: skip
+
+
+def _excuse(trial: Trial, modes: Modes) -> str:
+    """Why nobody could do better at these very numbers; nothing if somebody could."""
+    if not all(bool(np.isfinite(x).all()) for x in trial.inputs):
+        return "domain: an input is not finite itself"
+    us = [trial.direction(i) for i in range(len(modes))]
+    elsewhere = (trial.attempt(modes, us, us[0], sign * ELSEWHERE) for sign in (-1, 1))
+    if any(isinstance(outcome, Outcome) for outcome in elsewhere) and not referee.smooth(trial, len(modes)):
+        return "domain edge: it raises only here, where the numeric derivative cannot be had either"
+    return ""

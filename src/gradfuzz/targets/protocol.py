@@ -141,7 +141,8 @@ class Target(Protocol):
     language: Language
     fork_safe: bool
     variants: tuple[str, ...]  # further ways to run a scenario, which must give what the plain one gives
-    value_edits_cheap: bool  # another shape costs a compilation, other numbers next to nothing
+    # Mutants in a row that share everything but their numbers: 1, or, where another shape costs a compilation, as many as take its time.
+    family: int
     patience: float  # by how much longer than others its mutants may take
 
     def point(self, program: Program, arrays: list[Array] | None = None) -> Point:

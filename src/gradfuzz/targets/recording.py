@@ -8,7 +8,7 @@ from typing import Any
 from gradfuzz.errors import TargetError
 
 # Libraries whose calls can be listened to, and who does it.
-RECORDINGS = {"torch": "gradfuzz.targets.torch.recording", "jax": "gradfuzz.targets.jax.recording"}
+RECORDINGS = {name: f"gradfuzz.targets.{name}.recording" for name in ("torch", "jax", "tensorflow")}
 
 
 def record(path: Any, target: str = "torch", contents: bool = False) -> Any:

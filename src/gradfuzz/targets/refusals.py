@@ -30,4 +30,4 @@ class Refusals:
         for pattern, kind in self._patterns:
             if pattern.search(said):
                 return Refusal(kind, said)
-        return Refusal("error", f"{type(error).__name__}: {message}")
+        return Refusal("error", named or f"{type(error).__name__}: {message}")

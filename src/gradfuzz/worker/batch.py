@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
+from dataclasses import replace
 from typing import Any, Callable
 
 from gradfuzz.errors import ProgramError
@@ -12,7 +13,7 @@ from gradfuzz.mutate.arguments import Menu, no_menu
 from gradfuzz.mutate.draw import Weights, draw_edits, draw_relative
 from gradfuzz.mutate.edits import Edit, apply_all
 from gradfuzz.oracles.check import Examination, Options, examine
-from gradfuzz.oracles.verdict import DISAGREE, INCONCLUSIVE, INVALID, RANK
+from gradfuzz.oracles.verdict import INCONCLUSIVE, INVALID, RANK
 from gradfuzz.program.codec import from_json, to_json
 from gradfuzz.program.model import Program
 from gradfuzz.targets.errors import error_kind, normalised
@@ -21,41 +22,37 @@ from gradfuzz.worker.progress import Progress
 
 # A seed that has shown a bug twice at some order shows it to most of its mutants: the rest stay below that order.
 SHOWN_OFTEN = 2
-# A batch most of whose mutants show findings, so many at least, has said what it has to say.
-SAID_ENOUGH = 16
 # Each order costs a few times the one below: second order is checked on every other mutant, higher ones where the campaign says so.
 DEEP_EVERY = 2
 DEEPER_EVERY = 16
 # A Program of many operators counts as a new combination of so many of them at most.
 MOST_RULES = 8
-# Where another shape is dear, so many mutants in a row share everything but their numbers: about as many as take the time of
-# their compilations.
-FAMILY = 768
-_FINDING = RANK.index(DISAGREE)
 # Members of a family fail alike: after so many the rest of it is left out.
 INVALID_OFTEN = 2
+# They show the same bugs, too, and a mutant with a bug takes the time of twenty without.
+FOUND_OFTEN = 8
 # A seed whose mutants take seconds each gives way to the others after so much of the processor's time.
-MOST_SECONDS = 8.0
+MOST_SECONDS = 12.0
 
 
 def mutant(
-    seed: Program, rng: str, index: int, value_edits_cheap: bool = False, menu: Menu = no_menu, weights: Weights | None = None
+    seed: Program, rng: str, index: int, size: int = 1, menu: Menu = no_menu, weights: Weights | None = None
 ) -> tuple[list[Edit], Program]:
-    """The index-th mutant of a seed. Index 0 is the seed itself."""
+    """The index-th mutant of a seed, in families of the given size. Index 0 is the seed itself."""
     if index == 0:
         return [], seed
     chance = random.Random(f"{rng}:{index}")
-    if value_edits_cheap:
-        family = family_of(index)
+    if size > 1:
+        family = family_of(index, size)
         edits = draw_relative(seed, family, random.Random(f"{rng}:family:{family}"), chance, menu, weights)
     else:
         edits = draw_edits(seed, chance, menu, weights)
     return edits, apply_all(seed, edits)
 
 
-def family_of(index: int) -> int:
+def family_of(index: int, size: int) -> int:
     """Which family a mutant belongs to. The seed itself leads the first, which keeps its shapes."""
-    return max(0, index - 1) // FAMILY
+    return index // size
 
 
 def options_for(options: Options, index: int, shown: Counter[int], deep: bool = True) -> Options:
@@ -65,7 +62,7 @@ def options_for(options: Options, index: int, shown: Counter[int], deep: bool = 
         order = min(order, 2 if index % DEEP_EVERY == 0 else 1)
     while order > 1 and shown[order] >= SHOWN_OFTEN:
         order -= 1
-    return Options(order, options.scenarios, options.salt + index)
+    return replace(options, order=order, salt=options.salt + index)
 
 
 def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -77,16 +74,17 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     tally = Tally()
     shown = Counter(dict.fromkeys(job.get("shown", ()), SHOWN_OFTEN - 1))
     began = time.process_time()
-    failed: Counter[int] = Counter()
+    failed: Counter[int] = Counter()  # by family: invalid mutants
+    told: Counter[int] = Counter()  # and mutants with findings
     for index in range(job["start"], job["count"]):
         progress.write(job["id"], index, counts)
-        family = family_of(index) if target.value_edits_cheap else index
-        if failed[family] >= INVALID_OFTEN:
+        family = family_of(index, target.family)
+        if failed[family] >= INVALID_OFTEN or told[family] >= FOUND_OFTEN:
             continue
-        if time.process_time() - began > MOST_SECONDS or counts[_FINDING] > max(SAID_ENOUGH, sum(counts) // 2):
+        if time.process_time() - began > MOST_SECONDS:
             break
         try:
-            edits, program = mutant(seed, job["rng"], index, target.value_edits_cheap, target.parameters, weights)
+            edits, program = mutant(seed, job["rng"], index, target.family, target.parameters, weights)
             program.check()
         except ProgramError:
             counts[RANK.index(INVALID)] += 1
@@ -97,6 +95,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
         failed[family] += seen.outcome == INVALID
         tally.take(edits, program, chosen, seen)
         if seen.findings:
+            told[family] += 1
             shown.update({v.order for v in seen.findings})
             found(report(job, index, edits, program, chosen, seen))
     progress.write(job["id"], job["count"], counts)

@@ -88,7 +88,7 @@ class Worker:
     def do_mutant(self, job: Job) -> dict[str, Any]:
         """The mutant's Program, without running it: for the post-mortem of a crash."""
         seed, weights = from_json(job["program"]), job.get("weights") or {}
-        edits, program = mutant(seed, job["rng"], job["index"], self.target.value_edits_cheap, self.target.parameters, weights)
+        edits, program = mutant(seed, job["rng"], job["index"], self.target.family, self.target.parameters, weights)
         return {"edits": [e.to_json() for e in edits], "program": to_json(program)}
 
     def do_examine(self, job: Job) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
     # What the library brought stays for good: collections in workers need not look at it, nor copy its pages.
     gc.collect()
     gc.freeze()
-    traits = {"fork_safe": target.fork_safe, "patience": target.patience, "value_edits_cheap": target.value_edits_cheap}
+    traits = {"fork_safe": target.fork_safe, "patience": target.patience, "family": target.family}
     send(control, {"ready": target.version, "pid": os.getpid(), **traits})
     return _control(target, requests, control)
 

@@ -45,7 +45,7 @@ class Still:
 
 
 def test_a_family_that_fails_is_given_up_and_the_next_one_is_tried(jax_target, monkeypatch):
-    monkeypatch.setattr(batch, "FAMILY", 8)
+    monkeypatch.setattr(jax_target, "family", 8)
     seed = parse('x = tensor((2, 2), "float64", normal(seed=1))\ny = jax.numpy.linalg.inv(x)\n', jax_target.language)
     not_square = Edit("shape", "x", [2, 3])
 
@@ -53,7 +53,7 @@ def test_a_family_that_fails_is_given_up_and_the_next_one_is_tried(jax_target, m
         return [not_square] if family == 1 else []
 
     monkeypatch.setattr(batch, "draw_relative", relative)
-    job = {"id": 1, "program": to_json(seed), "options": {"order": 1, "scenarios": None, "salt": 1}, "rng": "0:0", "start": 1, "count": 25}
+    job = {"id": 1, "program": to_json(seed), "options": {"order": 1, "scenarios": None, "salt": 1}, "rng": "0:0", "start": 0, "count": 24}
     answer = batch.run_batch(jax_target, job, Still(), lambda finding: None)
     assert answer["edits"]["shape"] == [batch.INVALID_OFTEN, 0]
     assert sum(answer["counts"]) == 8 + batch.INVALID_OFTEN + 8

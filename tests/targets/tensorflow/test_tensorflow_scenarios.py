@@ -114,3 +114,12 @@ def test_the_cause_is_read_out_of_a_long_message():
         essence('in user code:\n\n    File "a.py", line 3, in f  *\n        g(x)\n\n    TypeError: the cause\n') == "TypeError: the cause"
     )
     assert essence("Exception encountered when calling LSTM.call().\n\n\x1b[1mthe cause\x1b[0m\n\nArguments received by …") == "the cause"
+
+
+def test_one_complaint_in_two_scenarios_reads_the_same(tensorflow_target):
+    said = [
+        TypeError("Operation 'loop_body/Gather' has no attr"),
+        TypeError("TypeError: Operation 'loop_body_1/Gather' has no attr"),
+        TypeError("Operation 'while/body/Gather_3' has no attr"),
+    ]
+    assert {tensorflow_target.classify(error).message for error in said} == {"TypeError: Operation 'Gather' has no attr"}

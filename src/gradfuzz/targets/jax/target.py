@@ -48,7 +48,7 @@ class JaxTarget:
     name = "jax"
     fork_safe = True
     variants = tuple(VARIANTS)
-    value_edits_cheap = True
+    family = 768
     patience = 2.0
 
     def __init__(self, modules: tuple[str, ...] = ()) -> None:

@@ -13,10 +13,12 @@ from typing import Any, Callable
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.eager import context
+from tensorflow.python.framework import constant_op
 
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.model import MAX_ELEMENTS
-from gradfuzz.targets.protocol import Modes, nestings
+from gradfuzz.targets.protocol import QUICK_STEP, Modes, nestings
 from gradfuzz.targets.tensorflow.rules import NOTED, Rules
 from gradfuzz.targets.tensorflow.scenarios import Arrays, NoGradient, Way, derivative, inner, pull
 from gradfuzz.targets.tensorflow.variants import VARIANTS
@@ -32,6 +34,7 @@ DEAR_COMPILED = 600
 RANDOM = ("Random", "Multinomial", "ParameterizedTruncatedNormal", "TruncatedNormal", "StatefulUniform", "StatefulStandardNormal")
 
 
+_TO_NUMPY = re.compile(r"Cannot convert a symbolic .* to a numpy array", re.DOTALL)
 _FAILING_NODE = re.compile(r"Detected at node '?(?:[\w.]+/)*([A-Za-z0-9]+)")
 UNITS = {
     tf.float64: 2.0**-52, tf.complex128: 2.0**-52, tf.float32: 2.0**-23, tf.complex64: 2.0**-23, tf.float16: 2.0**-10, tf.bfloat16: 2.0**-7,
@@ -59,6 +62,7 @@ class Plan:
         self._bundles: dict[int, Bundle] = {}
         self._variants: dict[str, Bundle] = {}
         self.eager = False
+        self.settled = False  # the outputs' shapes are the same whatever the numbers
         if self.zeros and xs:
             self._trace(xs, fixed)
 
@@ -68,16 +72,29 @@ class Plan:
         try:
             direct = self._bundles[0] = Bundle(self, [])
             direct.trace(xs, fixed, [], [])
-            self.unit = max(self.unit, direct.unit)
-            first = self._bundles[1] = Bundle(self, nestings(1))
+            self.unit, self.settled = max(self.unit, direct.unit), direct.settled
+            first = self._bundles[1] = Bundle(self, nestings(1), ends=True)
             first.trace(xs, fixed, [zeros], self.zeros)
         except ProgramError:
             raise
-        except Exception:
+        except Exception as error:
+            if self._leaves_for_numpy(error, xs, fixed):
+                raise ProgramError("part of it is computed by NumPy, where TensorFlow says that it cannot follow") from None
             # It needs the numbers themselves: such a function runs op by op, as it does for its users.
-            self.eager, self._bundles = True, {}
+            self.eager, self.settled, self._bundles = True, False, {}
             self.rules.take()
             self.bundle(1).run(xs, fixed, [zeros], self.zeros, ("r",))
+
+    def _leaves_for_numpy(self, error: Exception, xs: Arrays, fixed: Arrays) -> bool:
+        """Whether it is the differentiable inputs that are turned into NumPy's arrays: others may well be."""
+        if not _TO_NUMPY.search(str(error)):
+            return False
+        try:
+            signature = [tf.TensorSpec(x.shape, x.dtype) for x in xs]
+            tf.function(lambda *inputs: self.function(inputs, tensors(fixed)), autograph=False).get_concrete_function(*signature)
+        except Exception as again:
+            return bool(_TO_NUMPY.search(str(again)))
+        return False
 
     def bundle(self, order: int) -> Bundle:
         found = self._bundles.get(order)
@@ -107,22 +124,28 @@ class Plan:
 
 
 class Bundle:
-    """Some scenarios as one graph; none: the direct run. A scenario that cannot be traced keeps its error; the others go on."""
+    """Some scenarios as one graph; none: the direct run. A scenario that cannot be traced keeps its error; the others go on.
 
-    def __init__(self, plan: Plan, scenarios: Sequence[Modes], way: Way = derivative, graph: bool = True, xla: bool = False) -> None:
-        self.plan, self.scenarios, self.way, self.xla = plan, list(scenarios), way, xla
+    With `ends`, the direct run at the point and at both ends of the quick central difference along us[0] comes along.
+    """
+
+    def __init__(
+        self, plan: Plan, scenarios: Sequence[Modes], way: Way = derivative, graph: bool = True, xla: bool = False, ends: bool = False
+    ) -> None:
+        self.plan, self.scenarios, self.way, self.xla, self.ends = plan, list(scenarios), way, xla, ends
         self.eager = plan.eager or not graph
         self.errors: dict[Modes, BaseException] = {}
         self.failures: dict[Modes, BaseException] = {}  # what the last run raised that tracing did not
         self.places: dict[Modes, str] = {}  # where each of them was raised
         self.size = 0
         self.unit = 0.0  # the coarsest among what the graph computes
+        self.settled = False
         self._graph: Any = None
         self._parts: list[Bundle] = []
         self._layout: dict[str, Any] = {}
 
     def run(self, xs: Arrays, fixed: Arrays, us: Sequence[Arrays], v: Arrays, wanted: Modes | None = None) -> dict[str, Any]:
-        """(outputs, derivative) under each scenario's letters, or outputs under "direct".
+        """(outputs, derivative) under each scenario's letters; outputs under "direct", "ahead" and "behind" where they are there.
 
         Traced, all of them cost as much as one; op by op only the wanted one is there.
         """
@@ -153,6 +176,8 @@ class Bundle:
 
     def _run_parts(self, xs: Arrays, fixed: Arrays, us: Sequence[Arrays], v: Arrays) -> dict[str, Any]:
         found: dict[str, Any] = {}
+        if self.ends:
+            found = self.plan.bundle(0).run(xs, fixed, [], [])  # where F itself raises, nothing else is of interest
         for part in self._parts:
             try:
                 found.update(part.run_whole(xs, fixed, us, v))
@@ -185,11 +210,18 @@ class Bundle:
         self.size = len(operations)
         computed = [t.dtype for o in operations if o.type not in ("Const", "Placeholder") for t in o.outputs]
         self.unit = max([UNITS[d] for d in computed if d in UNITS], default=0.0)
+        self.settled = all(o.shape.is_fully_defined() for o in graph.outputs)
         self._graph = graph
 
+    def placed(self, xs: Arrays, fixed: Arrays) -> list[Any]:
+        """The direct run as one call inside another graph."""
+        return list(self._graph._call_flat([*xs, *fixed], self._graph.captured_inputs))
+
     def _call(self, flat: list[Any]) -> dict[str, Any]:
-        # The function below __call__: that one binds and checks again what holds here by construction.
-        answer = [np.asarray(a) for a in self._graph._call_flat([tf.constant(a) for a in flat], self._graph.captured_inputs)]
+        # The functions below tf.constant and __call__: those bind and check again what holds here by construction.
+        here = context.context()
+        given = [constant_op.convert_to_eager_tensor(a, here) for a in flat]
+        answer = [np.asarray(a) for a in self._graph._call_flat(given, self._graph.captured_inputs)]
         found: dict[str, Any] = {}
         position = 0
         for key, counts in self._layout.items():
@@ -205,6 +237,12 @@ class Bundle:
             return self.plan.function(inputs, fixed)
 
         found: dict[str, Any] = {} if self.scenarios else {"direct": function(xs)}
+        if self.ends and scenarios is None:
+            direct = self.plan.bundle(0)
+            steps = [u * QUICK_STEP for u in us[0]]
+            found["direct"] = direct.placed(xs, fixed)
+            found["ahead"] = direct.placed([x + s for x, s in zip(xs, steps)], fixed)
+            found["behind"] = direct.placed([x - s for x, s in zip(xs, steps)], fixed)
         for modes in self.scenarios if scenarios is None else scenarios:
             self.plan.rules.take()
             try:

@@ -14,7 +14,7 @@ from gradfuzz.program.model import DISCRETE, Let, Program, Tensor
 from gradfuzz.program.text import statement_text, tensor_text
 from gradfuzz.program.values import magnitude, materialise, size_of
 from gradfuzz.targets.evaluate import Compiler, Env, Thunk
-from gradfuzz.targets.protocol import Modes, Outcome, Refusal, Vec
+from gradfuzz.targets.protocol import QUICK_STEP, Modes, Outcome, Refusal, Vec
 from gradfuzz.targets.tensorflow.bundle import UNITS, Bundle, Plan, tensors
 from gradfuzz.targets.tensorflow.modules import Module
 from gradfuzz.targets.tensorflow.rules import Rules
@@ -188,6 +188,7 @@ class TensorflowPoint(Binding):
             self.leaves = [self._all[i] for i in self._kept]
         self._zeros = [np.zeros_like(x) for x in self._all]
         self._last: tuple[Any, dict[str, Any]] | None = None
+        self._at: Vec | None = None  # along which the ends of the quick central difference are known
 
     @property
     def unit(self) -> float:
@@ -198,20 +199,38 @@ class TensorflowPoint(Binding):
     def inputs(self) -> list[Array]:
         return [to_numpy(x) for x in self.leaves]
 
+    def foreseen(self) -> list[Array]:
+        """What the outputs look like. Where that depends on the numbers, they are computed."""
+        looks = self.plan.zeros if self.plan.settled else self._direct((), None)
+        return [to_numpy(o) for o in looks]
+
     def first(self) -> list[Array]:
-        """F at the inputs. To be called before any other run."""
+        """F at the inputs."""
+        return [to_numpy(o) for o in self._direct((), None)]
+
+    def first_along(self, u: Vec, v: Vec) -> list[Array]:
+        """F at the inputs; the derivatives of order one along these directions come with it."""
+        return [to_numpy(o) for o in (self._direct((u,), v) if self.plan.settled else self._direct((), None))]
+
+    def _direct(self, us: Sequence[Vec], v: Vec | None) -> list[Array]:
         if not self.plan.zeros or not self.leaves:
-            return [to_numpy(o) for o in self.plan.zeros]
-        return [to_numpy(o) for o in self._bundled((), (), None, None, 0.0)["direct"]]
+            return list(self.plan.zeros)
+        return list(self._bundled(("r",) * len(us), us, v, None, 0.0)["direct"])
 
     # The scenarios -------------------------------------------------------------------------------------------------
 
     def run(self, modes: Modes, us: Sequence[Vec], v: Vec | None, along: Vec | None = None, shift: float = 0.0) -> Outcome:
-        found = self._bundled(modes, us, v if modes else None, along, shift)
         if not modes:
-            outputs = [to_numpy(o) for o in found["direct"]]
+            outputs = [to_numpy(o) for o in self._end(along, shift)]
             return Outcome(outputs, outputs)
+        found = self._bundled(modes, us, v, along, shift)
         return _outcome(self.plan.bundle(len(modes)), found, modes)
+
+    def _end(self, along: Vec | None, shift: float) -> Any:
+        """The direct run at a shifted point. The ends of the quick central difference came along with the derivatives."""
+        if self._last is not None and abs(shift) == QUICK_STEP and self._at is along is not None and "ahead" in self._last[1]:
+            return self._last[1]["ahead" if shift > 0 else "behind"]
+        return self._bundled((), (), None, along, shift)["direct"]
 
     def _bundled(self, modes: Modes, us: Sequence[Vec], v: Vec | None, along: Vec | None, shift: float) -> dict[str, Any]:
         """All scenarios of an order; the last answer is kept, since the next question is mostly about another of them."""
@@ -225,6 +244,7 @@ class TensorflowPoint(Binding):
         found = bundle.run(self.shifted(along, shift), self.fixed, directions, weights, modes)
         self._last = (question, found)
         self._alive = (us, v, along)  # so that their ids stay theirs
+        self._at = us[0] if us and along is None else None
         return found
 
     def run_variant(self, variant: str, modes: Modes, us: Sequence[Vec], v: Vec) -> Outcome:
@@ -234,7 +254,7 @@ class TensorflowPoint(Binding):
         if self._last is None or self._last[0] != question:
             directions = [self.native(u) for u in us] or [self._zeros]
             self._last = (question, bundle.run(self._all, self.fixed, directions, self.native_like(v), modes))
-            self._alive = (us, v, None)
+            self._alive, self._at = (us, v, None), None
         return _outcome(bundle, self._last[1], modes)
 
     def shifted(self, along: Vec | None, shift: float) -> list[Array]:

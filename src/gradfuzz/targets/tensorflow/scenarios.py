@@ -26,15 +26,15 @@ class NoGradient(RuntimeError):
 
 def inner(a: Arrays, b: Arrays) -> Any:
     """Re⟨a, b⟩ in double precision, conjugating the first: TensorFlow's pullbacks are adjoints. An absent gradient is zero."""
-    total: Any = tf.zeros((), tf.float64)
+    terms = []
     for x, y in zip(a, b):
         if x is None:
             continue
         x = tf.convert_to_tensor(x)  # gradients of gathers are IndexedSlices
         wide = tf.complex128 if x.dtype.is_complex or y.dtype.is_complex else tf.float64
         product = tf.math.conj(tf.cast(x, wide)) * tf.cast(y, wide)
-        total = total + tf.cast(tf.math.real(tf.reduce_sum(product)), tf.float64)
-    return total
+        terms.append(tf.cast(tf.math.real(tf.reduce_sum(product)), tf.float64))
+    return sum(terms[1:], terms[0]) if terms else tf.zeros((), tf.float64)
 
 
 def pull(function: Function, xs: Arrays, v: Arrays) -> tuple[Any, list[Any]]:

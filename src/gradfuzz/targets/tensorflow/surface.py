@@ -13,15 +13,22 @@ from gradfuzz.program.language import Language
 def callables(language: Language) -> Iterator[tuple[str, Any]]:
     """(path, function or class), each once: under the first of its names, in the order of the namespaces."""
     seen: set[int] = set()
+    for path, _, _, value in members(language):
+        if id(value) not in seen:
+            seen.add(id(value))
+            yield path, value
+
+
+def members(language: Language) -> Iterator[tuple[str, Any, str, Any]]:
+    """(path, module, name, function or class) under every name."""
     for space, module in modules(language):
         for name in sorted(dir(module)):
             path = f"{space}.{name}"
             if name.startswith("_") or language.refusal(path):
                 continue
             value = _member(module, name)
-            if callable(value) and not isinstance(value, ModuleType) and id(value) not in seen:
-                seen.add(id(value))
-                yield path, value
+            if callable(value) and not isinstance(value, ModuleType):
+                yield path, module, name, value
 
 
 def modules(language: Language) -> Iterator[tuple[str, Any]]:

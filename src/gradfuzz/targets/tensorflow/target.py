@@ -26,7 +26,9 @@ from gradfuzz.targets.tensorflow.variants import VARIANTS
 
 _REFUSALS = Path(__file__).with_name("refusals.json")
 _NODE = re.compile(r"\{\{.*?\}\}\s*|\s*\[\[.*?\]\]|\s*\[Op:.*?\]( name: \S*)?")
+_ARGUMENTS = re.compile(r"\n\s*Call arguments received by layer.*", re.DOTALL)
 _BOLD = re.compile(r"\x1b\[1m(.*?)\x1b\[0m", re.DOTALL)
+_SCOPED = re.compile(r"(?<=')(?:[\w.]+/)+(\w+?)(?:_\d+)?(?=')")  # where a node stands in its graph differs from graph to graph
 _NOT_A_CAUSE = ("Graph execution error", "Detected at node", "Node:", "in user code")
 
 
@@ -39,7 +41,7 @@ class TensorflowTarget:
     name = "tensorflow"
     fork_safe = True
     variants = tuple(VARIANTS)
-    value_edits_cheap = True
+    family = 32
     patience = 2.0
 
     def __init__(self, modules: tuple[str, ...] = ()) -> None:
@@ -57,6 +59,7 @@ class TensorflowTarget:
         with contextlib.suppress(RuntimeError):  # the runtime runs already: somebody else's process
             tf.config.threading.set_intra_op_parallelism_threads(1)
             tf.config.threading.set_inter_op_parallelism_threads(1)
+        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})  # a graph is run some thirty times, not thousands
         self.notes.watch()
 
     def point(self, program: Program, arrays: list[Any] | None = None) -> TensorflowPoint:
@@ -64,7 +67,9 @@ class TensorflowTarget:
 
     def classify(self, error: BaseException) -> Refusal:
         message = essence(str(getattr(error, "message", None) or error))
-        return self._refusals.read(error, message, f"{type(error).__name__}: {message}")
+        kind = f"{type(error).__name__}: "
+        named = message if message.startswith(kind) else kind + message  # a forward accumulator says it once more itself
+        return self._refusals.read(error, message, named)
 
     def seeds(self, trying: Callable[[str], bool] = lambda _: True) -> Iterable[SeedProgram]:
         from gradfuzz.targets.tensorflow.samples import sample_seeds
@@ -89,6 +94,7 @@ class TensorflowTarget:
         return 'x = tensor((2,), "float64", uniform(0.5, 1.0, seed=1))\ny = tf.math.sin(x)\n'
 
     def restore_defaults(self) -> None:
+        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": False})
         tf.keras.backend.set_floatx("float32")
         tf.keras.mixed_precision.set_global_policy("float32")
 
@@ -98,9 +104,12 @@ def essence(message: str) -> str:
     bold = _BOLD.search(message)
     if bold:
         message = bold.group(1)
+    message = _ARGUMENTS.sub("", message)
     lines = [line for line in message.splitlines() if line.strip()]
+    if lines and lines[0].startswith("Exception encountered when calling layer"):
+        lines = lines[1:] or lines
     if lines and lines[0].startswith("in user code"):
         lines = [lines[-1].strip()]
     elif lines and lines[0].startswith("Graph execution error"):
         lines = [line for line in lines if not line[0].isspace() and not line.startswith(_NOT_A_CAUSE)] or lines
-    return _NODE.sub("", "\n".join(lines)).strip()
+    return _SCOPED.sub(r"\1", _NODE.sub("", "\n".join(lines))).strip()

@@ -39,7 +39,7 @@ class TorchTarget:
     name = "torch"
     fork_safe = True
     variants: tuple[str, ...] = ()
-    value_edits_cheap = False
+    family = 1
     patience = 1.0
 
     def __init__(self, modules: tuple[str, ...] = ()) -> None:
