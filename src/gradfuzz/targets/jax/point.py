@@ -10,13 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from gradfuzz.errors import ProgramError
-from gradfuzz.program.model import DISCRETE, MAX_ELEMENTS, Let, Program, Tensor
-from gradfuzz.program.text import statement_text, tensor_text
+from gradfuzz.program.model import DISCRETE, MAX_ELEMENTS, Program, Tensor
+from gradfuzz.program.text import tensor_text
 from gradfuzz.program.values import magnitude, materialise, size_of
 from gradfuzz.targets.evaluate import Compiler, Env, Thunk
-from gradfuzz.targets.jax.bundle import UNITS, Bundle, Plan, forget
+from gradfuzz.targets.jax.bundle import UNITS, Bundle, Plan
 from gradfuzz.targets.jax.rules import Rules
 from gradfuzz.targets.jax.scenarios import Arrays
+from gradfuzz.targets.plans import Plans
 from gradfuzz.targets.protocol import QUICK_STEP, Modes, Outcome, Vec
 
 Array = Any
@@ -26,39 +27,13 @@ NUMPY = {name: np.dtype(name) for name in UNITS if name != "bfloat16"}
 MOST_PLANS = 32
 
 
-class Plans:
-    """Plans by what they depend on: the calls, the shapes and dtypes, and the numbers of discrete inputs."""
-
-    def __init__(self) -> None:
-        self._plans: dict[tuple[Any, ...], Plan] = {}
-        self._texts: dict[int, tuple[Let, str]] = {}
-
-    def find(self, key: tuple[Any, ...]) -> Plan | None:
-        return self._plans.get(key)
-
-    def keep(self, key: tuple[Any, ...], plan: Plan) -> None:
-        if len(self._plans) >= MOST_PLANS:
-            self._plans.clear()
-            forget()
-        self._plans[key] = plan
-
-    def text(self, statement: Let) -> str:
-        """A statement's text, remembered: mutants of one seed share their statements."""
-        found = self._texts.get(id(statement))
-        if found is None or found[0] is not statement:
-            if len(self._texts) > 10_000:
-                self._texts.clear()
-            found = self._texts[id(statement)] = (statement, statement_text(statement))
-        return found[1]
-
-
 class JaxPoint:
     """One Program at one point."""
 
     random = False  # JAX's randomness is a function of its key
     mutates = False  # arrays are immutable
 
-    def __init__(self, program: Program, compiler: Compiler, plans: Plans, rules: Rules, arrays: list[Array] | None = None) -> None:
+    def __init__(self, program: Program, compiler: Compiler, plans: Plans[Plan], rules: Rules, arrays: list[Array] | None = None) -> None:
         self._rules, self._plans = rules, plans
         self.unit = 2.0**-52
         self.names: list[str] = []

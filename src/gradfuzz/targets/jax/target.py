@@ -28,10 +28,12 @@ from gradfuzz.errors import ProgramError  # noqa: E402
 from gradfuzz.program.language import language_for  # noqa: E402
 from gradfuzz.program.model import Program  # noqa: E402
 from gradfuzz.targets.evaluate import Compiler  # noqa: E402
-from gradfuzz.targets.jax.point import JaxPoint, Plans  # noqa: E402
+from gradfuzz.targets.jax.bundle import Plan, forget  # noqa: E402
+from gradfuzz.targets.jax.point import MOST_PLANS, JaxPoint  # noqa: E402
 from gradfuzz.targets.jax.rules import Rules, existing_rules  # noqa: E402
 from gradfuzz.targets.jax.surface import import_all  # noqa: E402
 from gradfuzz.targets.jax.variants import VARIANTS  # noqa: E402
+from gradfuzz.targets.plans import Plans  # noqa: E402
 from gradfuzz.targets.protocol import Overload, Refusal, SeedProgram  # noqa: E402
 from gradfuzz.targets.refusals import Refusals  # noqa: E402
 from gradfuzz.targets.signatures import overloads  # noqa: E402
@@ -55,7 +57,8 @@ class JaxTarget:
         self.version = str(jax.__version__)
         self.language = language_for("jax", modules)
         self.compiler = Compiler(self.language, _call)
-        self.plans, self.notes = Plans(), Rules()
+        self.plans: Plans[Plan] = Plans(MOST_PLANS, forget)
+        self.notes = Rules()
         self._overloads: dict[str, list[Overload]] = {}
         self._refusals = Refusals(_REFUSALS)
         jax.config.update("jax_enable_x64", True)

@@ -15,11 +15,13 @@ from gradfuzz.errors import ProgramError
 from gradfuzz.program.language import language_for
 from gradfuzz.program.model import Program
 from gradfuzz.targets.evaluate import Compiler
+from gradfuzz.targets.plans import Plans
 from gradfuzz.targets.protocol import Overload, Refusal, SeedProgram
 from gradfuzz.targets.refusals import Refusals
 from gradfuzz.targets.signatures import overloads
+from gradfuzz.targets.tensorflow.bundle import Plan
 from gradfuzz.targets.tensorflow.modules import call_value, is_module_class
-from gradfuzz.targets.tensorflow.point import Plans, TensorflowPoint
+from gradfuzz.targets.tensorflow.point import MOST_PLANS, Steps, TensorflowPoint
 from gradfuzz.targets.tensorflow.rules import Rules, existing_rules
 from gradfuzz.targets.tensorflow.scenarios import NoGradient
 from gradfuzz.targets.tensorflow.variants import VARIANTS
@@ -48,7 +50,8 @@ class TensorflowTarget:
         self.version = str(tf.__version__)
         self.language = language_for("tensorflow", modules)
         self.compiler = Compiler(self.language, call_value, is_module_class)
-        self.plans, self.notes = Plans(), Rules()
+        self.plans: Plans[tuple[Plan, Steps]] = Plans(MOST_PLANS)
+        self.notes = Rules()
         self._overloads: dict[str, list[Overload]] = {}
         self._refusals = Refusals(_REFUSALS, (NoGradient,))
         warnings.filterwarnings("ignore")
