@@ -41,8 +41,9 @@ SMALLEST = {2.0**-52: 1e-300, 2.0**-23: 1e-36}
 WHOLE = 2.0**51
 LARGE_STEPS = tuple(2.0**k for k in (2, 8, 20, 40, 60, 100, 200, 330))
 LARGEST = 1e300
-# The shorter step still moves every element by many units; over the longer one a continuous function moves far more.
-JUMP_STEP = 2.0**-46
+# The first step still moves every element by many units, the other is the ladder's finest: a pole may hide behind rounding at the first.
+# Over a step many times as long a continuous function moves far more.
+JUMP_STEPS = (2.0**-46, 2.0**-24)
 JUMP_FACTOR = 2.0**8
 NOISE = 256.0
 FINEST = 5
@@ -176,9 +177,8 @@ def _judge_wrong(trial: Trial, order: int, line: Line, wrong: list[Modes], base:
     leftover = max(BELOW_ROUNDING * trial.epsilon * _sizes(trial, line.along), SMALLEST.get(trial.epsilon, 1e-4))
     if line.numeric.value == 0.0 and abs(number) < leftover:
         return _inconclusive(order, line, "below rounding: the function is constant as far as can be seen")
-    moved = [x[d != 0] for x, d in zip(trial.inputs, line.along.arrays)]
-    whole = [o[o != 0] for o in trial.direct] if number == 0.0 else moved if line.numeric.value == 0.0 else []
-    if any(a.size for a in whole) and all(bool((np.abs(a) >= WHOLE).all()) for a in whole):
+    whole = [o[o != 0] for o in trial.direct] if number == 0.0 else _moved(trial, line) if line.numeric.value == 0.0 else []
+    if _all_whole(whole):
         return _inconclusive(order, line, "absorbed: numbers so large that steps of one cannot be seen")
     if line.numeric.value == 0.0 and _seen_at_large_steps(trial, line, number, base):
         return _inconclusive(order, line, "absorbed: the steps are lost beside much larger numbers")
@@ -219,6 +219,8 @@ def _judge_nonfinite(trial: Trial, order: int, line: Line, broken: list[Modes], 
         return _inconclusive(order, line, "overflow: the derivative is larger than its type can hold")
     if _out_of_range(trial, order):
         return _inconclusive(order, line, "overflow: powers of the inputs leave the range of a double")
+    if line.numeric.value == 0.0 and _all_whole(_moved(trial, line)):
+        return _inconclusive(order, line, "absorbed: between whole numbers this large there is nothing to see")
     us = [trial.direction(i) for i in range(len(base))]
     at_zero = trial.components(trial.attempt(base, us))
     for along in _element_directions(trial, KINK_PROBES):
@@ -229,6 +231,16 @@ def _judge_nonfinite(trial: Trial, order: int, line: Line, broken: list[Modes], 
             return _inconclusive(order, line, "kink")
     what = "is not finite at a kink" if line.numeric.kink else "is not finite where the numeric derivative is"
     return _by_majority(trial, _finding(NONFINITE, order, line, broken, None, what), line, base)
+
+
+def _moved(trial: Trial, line: Line) -> list[Array]:
+    """The numbers of the inputs that the direction moves."""
+    return [x[d != 0] for x, d in zip(trial.inputs, line.along.arrays)]
+
+
+def _all_whole(arrays: list[Array]) -> bool:
+    """Whether all of these numbers are too large to have a fraction."""
+    return any(a.size for a in arrays) and all(bool((np.abs(a) >= WHOLE).all()) for a in arrays)
 
 
 def _sizes(trial: Trial, along: Vec) -> float:
@@ -277,7 +289,7 @@ def _jumps(trial: Trial, line: Line, base: Modes) -> bool:
     at_zero = trial.components(trial.attempt(base, us))
     with np.errstate(all="ignore"):
         noise = NOISE * trial.epsilon * float(np.abs(at_zero).sum())
-        for sign, step in itertools.product((1, -1), (JUMP_STEP, *(STEPS_FROM_ZERO[1:] if _at_zero(trial, line) else ()))):
+        for sign, step in itertools.product((1, -1), (*JUMP_STEPS, *(STEPS_FROM_ZERO[1:] if _at_zero(trial, line) else ()))):
             near, far = along(sign * step), along(sign * step * JUMP_FACTOR)
             if near.shape != at_zero.shape or far.shape != at_zero.shape:
                 return True
