@@ -121,3 +121,16 @@ def test_raising_at_an_infinite_input_is_no_finding():
     target = NumpyTarget(np.tanh, jacobian)
     assert not examine(target, program("full(float('inf'))", "()"), ONE).findings
     assert examine(target, program("full(1.0)", "()"), ONE).findings
+
+
+def test_a_pole_that_rounding_makes_finite_is_not_a_wrong_gradient():
+    """tan(π(x - 1/2)) has a pole at 0, where the difference from one half rounds it to 1.6e16."""
+    quantile = NumpyTarget(lambda x: np.tan(np.pi * (x - 0.5)), diagonal(lambda x: np.pi / np.cos(np.pi * (x - 0.5)) ** 2))
+    seen = examine(quantile, program("listed([1e-8, 0.0])", "(2,)"), ONE)
+    assert not seen.findings and "jump" in seen.verdicts[-1].reason
+
+
+def test_not_a_number_between_large_whole_numbers_says_nothing():
+    """A power of a negative base is defined at whole exponents alone; beyond 2**53 all numbers are whole."""
+    power = NumpyTarget(lambda y: (-20.0) ** y, diagonal(lambda y: np.full(y.shape, np.nan)))
+    assert not examine(power, program("full(-2e67)"), ONE).findings
