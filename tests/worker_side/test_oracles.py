@@ -121,3 +121,10 @@ def test_raising_at_an_infinite_input_is_no_finding():
     target = NumpyTarget(np.tanh, jacobian)
     assert not examine(target, program("full(float('inf'))", "()"), ONE).findings
     assert examine(target, program("full(1.0)", "()"), ONE).findings
+
+
+def test_not_a_number_at_the_zero_of_a_norm_is_a_finding():
+    norm = NumpyTarget(lambda x: np.sqrt((x * x).sum()), lambda x: [(x / np.sqrt((x * x).sum())).reshape(1, -1)])
+    with np.errstate(all="ignore"):
+        kinds = [finding.kind for finding in examine(norm, program("full(0.0)"), ONE).findings]
+    assert kinds == ["nonfinite"]
