@@ -33,6 +33,8 @@ NEARBY = 1e-4
 NEARBY_POINTS = 96
 # Ties make differences of order one; a smaller gap is not one, and nearby slopes of a smooth function vary by less.
 TIE = 1e-2
+# A choice at a kink is wrong by the size of its slopes. One that is this many times larger has met something steep and narrow.
+FAR = 1e3
 # Derivatives of a function that is constant as far as can be seen: this many units of its terms may be left over.
 BELOW_ROUNDING = 2.0**14
 # And below these a result of that rounding unit underflows.
@@ -189,6 +191,8 @@ def _judge_wrong(trial: Trial, order: int, line: Line, wrong: list[Modes], base:
     perhaps_tied = at_kink or line.numeric.kink or (order == 1 and gap > TIE * max(abs(number), abs(line.numeric.value)))
     if perhaps_tied and _among_slopes_nearby(trial, line.along, [line.numbers[m] for m in wrong]):
         return _inconclusive(order, line, "kink: among the slopes of the points nearby")
+    if line.numeric.kink and abs(number) > FAR * max(map(abs, line.numeric.interval())):
+        return _inconclusive(order, line, "ill-conditioned: what looks like a kink is a feature smaller than the steps")
     if at_kink or line.numeric.kink:
         return _finding(KINK, order, line, wrong, element, "outside the one-sided derivatives at a kink")
     kind, reason = GRADIENT, "differs from the numeric derivative"
