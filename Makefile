@@ -51,7 +51,7 @@ bench: $(VENV)/.test  ## the tables of docs/benchmarks.md
 	-$(BIN)/python benchmarks/throughput.py 44903aa
 	$(BIN)/python benchmarks/minigrad_alarms.py 10000
 	-$(BIN)/python benchmarks/check_gradients_cost.py
-	$(BIN)/python benchmarks/jax_check_grads_ratio.py 6 50
+	$(BIN)/python benchmarks/jax_check_grads_ratio.py 12
 	$(BIN)/python benchmarks/tensorflow_compute_gradient_ratio.py 8 50
 
 wheel: $(VENV)/.test

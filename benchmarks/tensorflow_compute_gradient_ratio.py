@@ -29,7 +29,7 @@ def main(count: int, inputs: int) -> None:
     import tensorflow as tf
 
     from gradfuzz.targets.tensorflow.bundle import tensors
-    from gradfuzz.targets.tensorflow.point import Binding, Plans
+    from gradfuzz.targets.tensorflow.point import Binding
 
     target = load_target("tensorflow")
 
@@ -56,7 +56,7 @@ def main(count: int, inputs: int) -> None:
     rows = []
     for path, seed in some_seeds(target, count):
         programs = [seed, *(redrawn(seed, index) for index in range(1, inputs))]
-        target.plans = Plans()  # what choosing the functions traced is not ours to use
+        target.plans.clear()  # what choosing the functions traced is not ours to use
         ours = timed(programs, lambda program: examine(target, program, Options(order=1, salt=1)))
         theirs = timed(programs, checked)
         rows.append((path, ours, theirs))

@@ -79,3 +79,10 @@ def test_a_missing_library_is_one_clear_line(tmp_path):
 def test_a_missing_interpreter_is_one_clear_line():
     with pytest.raises(TargetError, match="no such interpreter"):
         Pool(Launch("torch", python="no-such-python"), 1)
+
+
+def test_a_job_that_wants_a_fresh_worker_leaves_nothing_behind():
+    with Pool(Launch("torch"), 1) as pool:  # not even in a worker that has done nothing yet
+        event = pool.run("script", source="import os\nprint(os.getpid())\n", fresh=True)
+        assert int(event.data["output"]) not in {worker.pid for worker in pool.workers}
+        assert len(pool.workers) == 1

@@ -148,7 +148,7 @@ class Pool:
                 job = self.waiting.popleft()
             else:
                 return
-            if job.get("fresh") and worker.used:
+            if job.get("fresh"):
                 worker = self._guest(worker)
             worker.send(job)
 

@@ -28,7 +28,8 @@ def coverage(
     """Which derivative rules of the library a campaign reached, and why the others were not.
 
     PyTorch's rules come from its own table of derivatives: each entry counts once in reverse mode, once in forward mode if it has a
-    forward formula, and once for second derivatives.
+    forward formula, and once for second derivatives. JAX has tables of forward (jvp), transpose and batching rules, TensorFlow a
+    registry of gradients.
     """
     opened, row = _open(store, campaign)
     groups = coverage_of(opened, row["id"])

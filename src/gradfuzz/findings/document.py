@@ -13,8 +13,9 @@ from gradfuzz.worker.wire import finite_or_text
 EXPLANATIONS = {
     "gradient": "The derivative that AD computes differs from the numerical derivative by more than both error bars.\n"
     "All scenarios compute the same number, the projection <v, J u> of the Jacobian, so they must agree.",
-    "accuracy": "The derivative that AD computes has lost digits: it differs from the numerical derivative, which is good\n"
-    "to the error bar shown, by more than rounding of the inputs can explain.",
+    "accuracy": "AD and the function do not agree to all digits: the derivative differs from the numerical derivative of the function as\n"
+    "it is computed, good to the error bar shown, by more than rounding of the inputs can explain. Digits are lost in the\n"
+    "derivative, or else in the function itself.",
     "nonfinite": "AD computes NaN or infinity where the numerical derivative is finite and settles.",
     "kink": "At a kink AD may choose any slope between the one-sided derivatives; this one lies outside.",
     "value": "The same function at the same inputs must return the same output whether or not it is being differentiated.",

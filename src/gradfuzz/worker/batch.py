@@ -30,9 +30,9 @@ MOST_RULES = 8
 # Members of a family fail alike: after so many the rest of it is left out.
 INVALID_OFTEN = 2
 # They show the same bugs, too, and a mutant with a bug takes the time of twenty without.
-FOUND_OFTEN = 4
+FOUND_OFTEN = 8
 # A seed whose mutants take seconds each gives way to the others after so much of the processor's time.
-MOST_SECONDS = 20.0
+MOST_SECONDS = 12.0
 
 
 def mutant(

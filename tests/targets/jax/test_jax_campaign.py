@@ -7,6 +7,7 @@ from gradfuzz.campaign.config import Config
 from gradfuzz.campaign.launch import Launch
 from gradfuzz.campaign.start import run_campaign
 from gradfuzz.store import Store
+from gradfuzz.targets.jax.target import JaxTarget
 
 
 class Silent:
@@ -21,7 +22,7 @@ def campaign(tmp_path, folder, *names):
     seeds = tmp_path / "seeds.txt"
     seeds.write_text("\n\n".join(f'x = tensor((4,), "float64", uniform(0.5, 2.0, seed=1))\ny = planted_jax.{name}(x)\n' for name in names))
     launch = Launch("jax", sys.executable, ("planted_jax",), (str(folder),), timeout=30.0)
-    mutants = 128 * len(names)
+    mutants = JaxTarget.family // 2 * len(names)  # every seed's first batch
     config = Config(launch, seconds=None, mutants=mutants, seed_files=(str(seeds),), workers=1, shrink_seconds=2.0)
     _, state = run_campaign(config, tmp_path / "store.db", False, Silent(), lambda text: None)
     return state, Store(tmp_path / "store.db", create=False).findings()

@@ -10,47 +10,21 @@ import jax.numpy as jnp
 import numpy as np
 
 from gradfuzz.errors import ProgramError
-from gradfuzz.program.model import DISCRETE, MAX_ELEMENTS, Let, Program, Tensor
-from gradfuzz.program.text import statement_text, tensor_text
+from gradfuzz.program.model import DISCRETE, MAX_ELEMENTS, Program, Tensor
+from gradfuzz.program.text import tensor_text
 from gradfuzz.program.values import magnitude, materialise, size_of
 from gradfuzz.targets.evaluate import Compiler, Env, Thunk
 from gradfuzz.targets.jax.bundle import UNITS, Bundle, Plan
 from gradfuzz.targets.jax.rules import Rules
 from gradfuzz.targets.jax.scenarios import Arrays
+from gradfuzz.targets.plans import Plans
 from gradfuzz.targets.protocol import QUICK_STEP, Modes, Outcome, Vec
 
 Array = Any
 BFLOAT16 = jnp.bfloat16.dtype
 NUMPY = {name: np.dtype(name) for name in UNITS if name != "bfloat16"}
-# Executables hold memory for as long as they may be used again.
-MOST_PLANS = 256
-
-
-class Plans:
-    """Plans by what they depend on: the calls, the shapes and dtypes, and the numbers of discrete inputs."""
-
-    def __init__(self) -> None:
-        self._plans: dict[tuple[Any, ...], Plan] = {}
-        self._texts: dict[int, tuple[Let, str]] = {}
-
-    def find(self, key: tuple[Any, ...]) -> Plan | None:
-        return self._plans.get(key)
-
-    def keep(self, key: tuple[Any, ...], plan: Plan) -> None:
-        if len(self._plans) >= MOST_PLANS:
-            self._plans.clear()
-            if hasattr(jax, "clear_caches"):
-                jax.clear_caches()
-        self._plans[key] = plan
-
-    def text(self, statement: Let) -> str:
-        """A statement's text, remembered: mutants of one seed share their statements."""
-        found = self._texts.get(id(statement))
-        if found is None or found[0] is not statement:
-            if len(self._texts) > 10_000:
-                self._texts.clear()
-            found = self._texts[id(statement)] = (statement, statement_text(statement))
-        return found[1]
+# Executables hold memory for as long as they may be used again: ten megabytes a Plan, and a batch uses a few.
+MOST_PLANS = 32
 
 
 class JaxPoint:
@@ -59,7 +33,7 @@ class JaxPoint:
     random = False  # JAX's randomness is a function of its key
     mutates = False  # arrays are immutable
 
-    def __init__(self, program: Program, compiler: Compiler, plans: Plans, rules: Rules, arrays: list[Array] | None = None) -> None:
+    def __init__(self, program: Program, compiler: Compiler, plans: Plans[Plan], rules: Rules, arrays: list[Array] | None = None) -> None:
         self._rules, self._plans = rules, plans
         self.unit = 2.0**-52
         self.names: list[str] = []
@@ -128,7 +102,7 @@ class JaxPoint:
     def foreseen(self) -> Arrays:
         """What the outputs look like. Nothing is computed for it."""
         plan = self._plans.find(self._key)
-        if plan is None:
+        if plan is None or plan.eager:  # what needs its numbers may answer in a shape that depends on them
             plan = Plan(self.function, self.leaves, self.fixed)
             if sum(o.size for o in plan.avals) > MAX_ELEMENTS:
                 raise ProgramError("the output is larger than a Program may make")
@@ -166,7 +140,10 @@ class JaxPoint:
         """The direct run at a shifted point. The ends of the quick central difference came along with the derivatives."""
         if self._last is not None and abs(shift) == QUICK_STEP and self._at is along and "ahead" in self._last[1]:
             return self._last[1], "ahead" if shift > 0 else "behind"
-        return self._bundled((), (), None, along, shift), "direct"
+        if along is None or self.plan.eager:
+            return self._bundled((), (), None, along, shift), "direct"
+        # The ladder's evaluations are many: F alone, compiled for the Plans that need them, is several times as quick as the bundle.
+        return {"direct": self.plan.direct(tuple(self.shifted(along, shift)), tuple(self.fixed))}, "direct"
 
     def _bundled(self, modes: Modes, us: Sequence[Vec], v: Vec | None, along: Vec | None, shift: float) -> dict[str, Any]:
         """All scenarios of an order; the last answer is kept, since the next question is mostly about another of them."""

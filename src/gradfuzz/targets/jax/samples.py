@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Callable
 
+import jax
 import numpy as np
 
 from gradfuzz.errors import ProgramError
@@ -12,7 +13,7 @@ from gradfuzz.program.model import Program
 from gradfuzz.program.parse import parse
 from gradfuzz.targets.distinct import distinct
 from gradfuzz.targets.docstrings import examples
-from gradfuzz.targets.jax.bundle import on_device
+from gradfuzz.targets.jax.bundle import forget, on_device
 from gradfuzz.targets.jax.harness import harness_programs
 from gradfuzz.targets.jax.probing import SEEDS_PER_FUNCTION, alternatives, attempts, method_attempts, primitive_attempts
 from gradfuzz.targets.jax.surface import functions, primitives
@@ -27,6 +28,8 @@ ALIKE = 2
 # An output that moves by less than this under a shift of its inputs by SHIFT does not depend on them smoothly.
 SHIFT = 2.0**-10
 MOST_ELEMENTS = 2**14
+# JAX keeps what it has compiled; after so many functions it is told to forget, or reading would take gigabytes.
+FORGET_EVERY = 32
 
 
 def sample_seeds(target: Any, trying: Callable[[str], bool] = lambda _: True) -> Iterator[SeedProgram]:
@@ -37,13 +40,16 @@ def sample_seeds(target: Any, trying: Callable[[str], bool] = lambda _: True) ->
 def _all(target: Any, trying: Callable[[str], bool]) -> Iterator[SeedProgram]:
     tested = set()
     for name, program in harness_programs(target.language):
-        if trying(program.api) and traces(target, program) and moves(target, program):
+        if trying(program.api) and traces(target, program) and moves(target, program) and complete(target, program):
             tested.add(program.api)
             yield SeedProgram(program, f"harness:{name}", program.api)
     for path in sorted(primitives(target.language).values()):
         if f"{path}.bind" not in tested and trying(f"{path}.bind"):
-            yield from _probed(target, f"{path}.bind", primitive_attempts(path), 1)
-    for path, function in functions(target.language):
+            found = _probed(target, f"{path}.bind", primitive_attempts(path), 1)
+            yield from (seed for seed in found if complete(target, seed.program))
+    for index, (path, function) in enumerate(functions(target.language)):
+        if index % FORGET_EVERY == 0:
+            forget()
         if not trying(path):
             continue
         yield from _probed(target, path, attempts(path, function), SEEDS_PER_FUNCTION)
@@ -103,6 +109,23 @@ def traces(target: Any, program: Program) -> bool:
         raise
     except BaseException:
         return False
+
+
+def complete(target: Any, program: Program) -> bool:
+    """Whether a primitive's rules miss none of its parameters: some are wanted by the derivative alone, and only bind() forgets them."""
+    point = target.point(program)
+
+    def derivatives(xs: Any, fixed: Any) -> Any:
+        outputs, pull = jax.vjp(lambda *ys: point.function(ys, fixed), *xs)
+        return pull(outputs)
+
+    try:
+        jax.eval_shape(derivatives, tuple(point.leaves), tuple(point.fixed))
+    except TypeError as error:
+        return "keyword-only argument" not in str(error)
+    except Exception:
+        return True  # what the oracles will have to say about
+    return True
 
 
 def moves(target: Any, program: Program) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import warnings
@@ -29,11 +28,14 @@ from gradfuzz.errors import ProgramError  # noqa: E402
 from gradfuzz.program.language import language_for  # noqa: E402
 from gradfuzz.program.model import Program  # noqa: E402
 from gradfuzz.targets.evaluate import Compiler  # noqa: E402
-from gradfuzz.targets.jax.point import JaxPoint, Plans  # noqa: E402
+from gradfuzz.targets.jax.bundle import Plan, forget  # noqa: E402
+from gradfuzz.targets.jax.point import MOST_PLANS, JaxPoint  # noqa: E402
 from gradfuzz.targets.jax.rules import Rules, existing_rules  # noqa: E402
 from gradfuzz.targets.jax.surface import import_all  # noqa: E402
 from gradfuzz.targets.jax.variants import VARIANTS  # noqa: E402
+from gradfuzz.targets.plans import Plans  # noqa: E402
 from gradfuzz.targets.protocol import Overload, Refusal, SeedProgram  # noqa: E402
+from gradfuzz.targets.refusals import Refusals  # noqa: E402
 from gradfuzz.targets.signatures import overloads  # noqa: E402
 
 _REFUSALS = Path(__file__).with_name("refusals.json")
@@ -48,17 +50,17 @@ class JaxTarget:
     name = "jax"
     fork_safe = True
     variants = tuple(VARIANTS)
-    family = 256
+    family = 768
     patience = 2.0
 
     def __init__(self, modules: tuple[str, ...] = ()) -> None:
         self.version = str(jax.__version__)
         self.language = language_for("jax", modules)
         self.compiler = Compiler(self.language, _call)
-        self.plans, self.notes = Plans(), Rules()
+        self.plans: Plans[Plan] = Plans(MOST_PLANS, forget)
+        self.notes = Rules()
         self._overloads: dict[str, list[Overload]] = {}
-        rows = json.loads(_REFUSALS.read_text())["refusals"]
-        self._refusals = [(re.compile(row["pattern"]), row["kind"]) for row in rows]
+        self._refusals = Refusals(_REFUSALS)
         jax.config.update("jax_enable_x64", True)
         warnings.filterwarnings("ignore")
         import_all(self.language)
@@ -69,17 +71,7 @@ class JaxTarget:
 
     def classify(self, error: BaseException) -> Refusal:
         message = str(error).strip()
-        if isinstance(error, NotImplementedError):
-            return Refusal("unsupported", message or "NotImplementedError")
-        if isinstance(error, ProgramError):
-            return Refusal("invalid", message)
-        if isinstance(error, MemoryError):
-            return Refusal("memory", message or "MemoryError")
-        named = f"{type(error).__name__}: {message}"
-        for pattern, kind in self._refusals:
-            if pattern.search(named):
-                return Refusal(kind, named)
-        return Refusal("error", named)
+        return self._refusals.read(error, message, f"{type(error).__name__}: {message}")
 
     def seeds(self, trying: Callable[[str], bool] = lambda _: True) -> Iterable[SeedProgram]:
         from gradfuzz.targets.jax.samples import sample_seeds

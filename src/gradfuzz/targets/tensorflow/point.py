@@ -10,10 +10,11 @@ import numpy as np
 import tensorflow as tf
 
 from gradfuzz.errors import ProgramError
-from gradfuzz.program.model import DISCRETE, Let, Program, Tensor
-from gradfuzz.program.text import statement_text, tensor_text
+from gradfuzz.program.model import DISCRETE, Program, Tensor
+from gradfuzz.program.text import tensor_text
 from gradfuzz.program.values import magnitude, materialise, size_of
 from gradfuzz.targets.evaluate import Compiler, Env, Thunk
+from gradfuzz.targets.plans import Plans
 from gradfuzz.targets.protocol import QUICK_STEP, Modes, Outcome, Refusal, Vec
 from gradfuzz.targets.tensorflow.bundle import UNITS, Bundle, Plan, tensors
 from gradfuzz.targets.tensorflow.modules import Module
@@ -24,31 +25,6 @@ Array = Any
 BFLOAT16 = tf.bfloat16.as_numpy_dtype
 # Graphs hold memory for as long as they may be used again.
 MOST_PLANS = 128
-
-
-class Plans:
-    """Plans by what they depend on: the calls, the shapes and dtypes, and the numbers of discrete inputs."""
-
-    def __init__(self) -> None:
-        self._plans: dict[tuple[Any, ...], tuple[Plan, Steps]] = {}
-        self._texts: dict[int, tuple[Let, str]] = {}
-
-    def find(self, key: tuple[Any, ...]) -> tuple[Plan, Steps] | None:
-        return self._plans.get(key)
-
-    def keep(self, key: tuple[Any, ...], plan: Plan, steps: Steps) -> None:
-        if len(self._plans) >= MOST_PLANS:
-            self._plans.clear()
-        self._plans[key] = (plan, steps)
-
-    def text(self, statement: Let) -> str:
-        """A statement's text, remembered: mutants of one seed share their statements."""
-        found = self._texts.get(id(statement))
-        if found is None or found[0] is not statement:
-            if len(self._texts) > 10_000:
-                self._texts.clear()
-            found = self._texts[id(statement)] = (statement, statement_text(statement))
-        return found[1]
 
 
 class Steps:
@@ -97,10 +73,14 @@ class Steps:
             return flatten(value)
 
 
+# Graphs, each with the function that it was traced from.
+Kept = Plans[tuple[Plan, Steps]]
+
+
 class Binding:
     """A Program's inputs as arrays and its calls as closures. Nothing has run yet."""
 
-    def __init__(self, program: Program, compiler: Compiler, plans: Plans, arrays: list[Array] | None = None) -> None:
+    def __init__(self, program: Program, compiler: Compiler, plans: Kept, arrays: list[Array] | None = None) -> None:
         self.names: list[str] = []
         self.structures: list[str | None] = []
         self.leaves: list[Array] = []
@@ -167,7 +147,7 @@ class TensorflowPoint(Binding):
     random = False  # what draws random numbers without a seed is refused
 
     def __init__(
-        self, program: Program, compiler: Compiler, plans: Plans, rules: Rules, classify: Callable[[BaseException], Refusal],
+        self, program: Program, compiler: Compiler, plans: Kept, rules: Rules, classify: Callable[[BaseException], Refusal],
         arrays: list[Array] | None = None,
     ) -> None:  # fmt: skip
         super().__init__(program, compiler, plans, arrays)
@@ -177,7 +157,7 @@ class TensorflowPoint(Binding):
         self.add_weights(function)
         if found is None:
             found = Plan(function, self.leaves, self.fixed, rules), function
-            plans.keep(self.key, *found)
+            plans.keep(self.key, found)
         self.plan = found[0]
         self._all = self.leaves
         self._kept = [i for i in range(len(self.leaves)) if i not in self.plan.dead]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 import warnings
 from collections.abc import Iterable
@@ -16,10 +15,13 @@ from gradfuzz.errors import ProgramError
 from gradfuzz.program.language import language_for
 from gradfuzz.program.model import Program
 from gradfuzz.targets.evaluate import Compiler
+from gradfuzz.targets.plans import Plans
 from gradfuzz.targets.protocol import Overload, Refusal, SeedProgram
+from gradfuzz.targets.refusals import Refusals
 from gradfuzz.targets.signatures import overloads
+from gradfuzz.targets.tensorflow.bundle import Plan
 from gradfuzz.targets.tensorflow.modules import call_value, is_module_class
-from gradfuzz.targets.tensorflow.point import Plans, TensorflowPoint
+from gradfuzz.targets.tensorflow.point import MOST_PLANS, Steps, TensorflowPoint
 from gradfuzz.targets.tensorflow.rules import Rules, existing_rules
 from gradfuzz.targets.tensorflow.scenarios import NoGradient
 from gradfuzz.targets.tensorflow.variants import VARIANTS
@@ -48,10 +50,10 @@ class TensorflowTarget:
         self.version = str(tf.__version__)
         self.language = language_for("tensorflow", modules)
         self.compiler = Compiler(self.language, call_value, is_module_class)
-        self.plans, self.notes = Plans(), Rules()
+        self.plans: Plans[tuple[Plan, Steps]] = Plans(MOST_PLANS)
+        self.notes = Rules()
         self._overloads: dict[str, list[Overload]] = {}
-        rows = json.loads(_REFUSALS.read_text())["refusals"]
-        self._refusals = [(re.compile(row["pattern"]), row["kind"]) for row in rows]
+        self._refusals = Refusals(_REFUSALS, (NoGradient,))
         warnings.filterwarnings("ignore")
         tf.get_logger().setLevel("FATAL")
         tf.autograph.set_verbosity(0)
@@ -68,18 +70,9 @@ class TensorflowTarget:
 
     def classify(self, error: BaseException) -> Refusal:
         message = essence(str(getattr(error, "message", None) or error))
-        if isinstance(error, (NoGradient, NotImplementedError)):
-            return Refusal("unsupported", message or type(error).__name__)
-        if isinstance(error, ProgramError):
-            return Refusal("invalid", message)
-        if isinstance(error, MemoryError):
-            return Refusal("memory", message or "MemoryError")
         kind = f"{type(error).__name__}: "
         named = message if message.startswith(kind) else kind + message  # a forward accumulator says it once more itself
-        for pattern, kind in self._refusals:
-            if pattern.search(named):
-                return Refusal(kind, named)
-        return Refusal("error", named)
+        return self._refusals.read(error, message, named)
 
     def seeds(self, trying: Callable[[str], bool] = lambda _: True) -> Iterable[SeedProgram]:
         from gradfuzz.targets.tensorflow.samples import sample_seeds

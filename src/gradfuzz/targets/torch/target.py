@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,11 +10,11 @@ from typing import Any, Callable
 import torch
 import torch.autograd.forward_ad as fwd
 
-from gradfuzz.errors import ProgramError
 from gradfuzz.program.language import language_for
 from gradfuzz.program.model import Program
 from gradfuzz.targets.evaluate import Compiler
 from gradfuzz.targets.protocol import Overload, Point, Refusal, SeedProgram
+from gradfuzz.targets.refusals import Refusals
 from gradfuzz.targets.torch.modules import call_value, is_module_class
 from gradfuzz.targets.torch.nesting import NestingUnsupported, functional
 from gradfuzz.targets.torch.point import NoGradient, TorchPoint, WrongGradientShape
@@ -48,8 +46,7 @@ class TorchTarget:
         self.version = str(torch.__version__).split("+")[0]
         self.language = language_for("torch", modules)
         self.compiler = Compiler(self.language, call_value, is_module_class)
-        rows = json.loads(_REFUSALS.read_text())["refusals"]
-        self._refusals = [(re.compile(row["pattern"]), row["kind"]) for row in rows]
+        self._refusals = Refusals(_REFUSALS, (NestingUnsupported, NoGradient))
         torch.set_num_threads(1)
         warnings.filterwarnings("ignore")
         _warm_up()
@@ -59,18 +56,9 @@ class TorchTarget:
 
     def classify(self, error: BaseException) -> Refusal:
         message = str(error).split("\nException raised from")[0].strip()
-        if isinstance(error, (NestingUnsupported, NoGradient, NotImplementedError)):
-            return Refusal("unsupported", message)
-        if isinstance(error, ProgramError):
-            return Refusal("invalid", message)
         if isinstance(error, WrongGradientShape):
             return Refusal("malformed", message)
-        if isinstance(error, MemoryError):
-            return Refusal("memory", message or "MemoryError")
-        for pattern, kind in self._refusals:
-            if pattern.search(message):
-                return Refusal(kind, message)
-        return Refusal("error", f"{type(error).__name__}: {message}")
+        return self._refusals.read(error, message)
 
     def seeds(self, trying: Callable[[str], bool] = lambda _: True) -> Iterable[SeedProgram]:
         from gradfuzz.targets.torch.seeds import library_seeds
