@@ -62,3 +62,8 @@ def test_a_function_that_loses_digits_has_a_larger_error_bar():
 def test_a_line_of_changing_length_settles_nothing():
     found = estimate(lambda t: np.ones(1 if t > 0 else 2), np.ones(2), UNIT)
     assert not found.usable
+
+
+def test_a_kink_of_an_even_function_at_its_zero_is_a_kink_and_not_noise():
+    found = estimate(lambda t: np.array([1.7 * abs(t)]), np.zeros(1), 2.0**-52)
+    assert found.usable and found.kink and abs(found.value) < 1e-9

@@ -134,3 +134,10 @@ def test_not_a_number_between_large_whole_numbers_says_nothing():
     """A power of a negative base is defined at whole exponents alone; beyond 2**53 all numbers are whole."""
     power = NumpyTarget(lambda y: (-20.0) ** y, diagonal(lambda y: np.full(y.shape, np.nan)))
     assert not examine(power, program("full(-2e67)"), ONE).findings
+
+
+def test_not_a_number_at_the_zero_of_a_norm_is_a_finding():
+    norm = NumpyTarget(lambda x: np.sqrt((x * x).sum()), lambda x: [(x / np.sqrt((x * x).sum())).reshape(1, -1)])
+    with np.errstate(all="ignore"):
+        kinds = [finding.kind for finding in examine(norm, program("full(0.0)"), ONE).findings]
+    assert kinds == ["nonfinite"]

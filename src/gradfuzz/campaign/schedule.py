@@ -16,8 +16,9 @@ from typing import Any
 FIRST_BATCH = 4
 LATER_BATCH = 16
 # Where another shape costs a compilation, mutants come in families that share theirs: the first round glances at half a
-# family, later rounds look at some whole ones.
+# family of one seed of each API, later rounds look at some whole ones. Until a seed has been looked at it has more energy.
 LATER_FAMILIES = 2
+UNSEEN = 4.0
 # Batches in a later round. Half of them go to every API in turn, so that none starves, half to where something new was seen.
 ROUND = 256
 # One batch in so many has a mutant of the highest order; in the first round one seed of each API is.
@@ -57,11 +58,12 @@ class Schedule:
         for index, api in enumerate(apis):
             self._by_api[api].append(index)
         self._turn = 0
+        self._seen: set[int] = set()  # seeds that have a batch in some round
         self._rounds: list[list[Batch]] = [self._first_round()]
         self._lessons: list[tuple[Batch, dict[str, Any]]] = []  # in the order of the batches' numbers
         self._applied = 0  # of those: plans may not know more than the round before the last
         self.features: set[str] = set()
-        self._energy = [1.0] * len(apis)
+        self._energy = [1.0 if index in self._seen else UNSEEN for index in range(len(apis))]
         self._told: set[tuple[str, str]] = set()
         self._shown: dict[int, set[int]] = defaultdict(set)
         self._again: Counter[str] = Counter()
@@ -83,7 +85,7 @@ class Schedule:
         return self._rounds[round_number][position]
 
     def _place(self, number: int) -> tuple[int, int]:
-        first = len(self.apis)
+        first = len(self._rounds[0])
         if number < first:
             return 0, number
         later, position = divmod(number - first, ROUND)
@@ -91,7 +93,7 @@ class Schedule:
 
     def _end(self, round_number: int) -> int:
         """How many batches there are up to the end of a round."""
-        return 0 if round_number < 0 else len(self.apis) + round_number * ROUND
+        return 0 if round_number < 0 else len(self._rounds[0]) + round_number * ROUND
 
     def _first_round(self) -> list[Batch]:
         order = list(range(len(self.apis)))
@@ -103,9 +105,12 @@ class Schedule:
             met[self.apis[index]] += 1
             turn[index] = met[self.apis[index]]
         order.sort(key=turn.__getitem__)
-        deep = {seeds[0] for seeds in self._by_api.values()}
+        if self._family > 1:
+            del order[len(self._by_api) :]
+        self._seen.update(order)
         if self._family > 1:
             return [Batch(n, index, f"{self.seed}:{n}", 0, self._family // 2, glance=True) for n, index in enumerate(order)]
+        deep = {seeds[0] for seeds in self._by_api.values()}
         return [Batch(n, index, f"{self.seed}:{n}", 0, FIRST_BATCH, deep=index in deep) for n, index in enumerate(order)]
 
     def _later_round(self, round_number: int) -> list[Batch]:
@@ -114,13 +119,14 @@ class Schedule:
         chosen = [self._next_in_turn(chance, energies) for _ in range(ROUND // 2)]
         chosen += chance.choices(range(len(self.apis)), energies, k=ROUND - len(chosen))
         chance.shuffle(chosen)
-        start = self._end(round_number - 1)
-        # The seed itself was examined in the first round, and so was its own family.
-        skipped, count = (1, LATER_BATCH) if self._family == 1 else (self._family, LATER_FAMILIES * self._family)
-        return [
-            Batch(n, index, f"{self.seed}:{n}", skipped, skipped + count, self._weights(self.apis[index]))
-            for n, index in enumerate(chosen, start)
-        ]
+        batches = []
+        for number, index in enumerate(chosen, self._end(round_number - 1)):
+            # A seed that had a batch was examined itself, and so was its own family.
+            skipped, count = (1, LATER_BATCH) if self._family == 1 else (self._family, LATER_FAMILIES * self._family)
+            start = skipped if index in self._seen else 0
+            self._seen.add(index)
+            batches.append(Batch(number, index, f"{self.seed}:{number}", start, start + count, self._weights(self.apis[index])))
+        return batches
 
     def _next_in_turn(self, chance: random.Random, energies: list[float]) -> int:
         """The next API's turn; among its seeds by energy."""

@@ -135,7 +135,9 @@ def estimate(line: Line, at_zero: Array, epsilon: float, first_step: float = FIR
                 found.magnitude = float(np.abs(slopes).sum())
         found.steps = list(zip(steps, centrals, floors))
         found.value, found.error = _ridders(centrals, floors)
-        if float(measured.sum()) > TOO_NOISY * max(float(np.abs(at_zero).sum()), found.magnitude):
+        # An even function has no central slope: at a kink like that of a norm at zero only its sides show how fast it moves.
+        sides = max((float(np.abs(slope).sum()) for _, slope, _ in (*rights[:1], *lefts[:1])), default=0.0)
+        if float(measured.sum()) > TOO_NOISY * max(float(np.abs(at_zero).sum()), found.magnitude, sides):
             found.error = float("inf")  # not rounding: the function has a life of its own at that scale
         found.right, found.left = _one_sided(rights), _one_sided(lefts)
     return found

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from gradfuzz.oracles import referee
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.verdict import DISAGREE, INCONCLUSIVE, INTERNAL, MALFORMED, MEMORY, STATUS, UNSUPPORTED, Verdict
@@ -34,7 +32,7 @@ def check_status(trial: Trial, modes: Modes, refusal: Refusal) -> Verdict:
 
 def _excuse(trial: Trial, modes: Modes) -> str:
     """Why nobody could do better at these very numbers; nothing if somebody could."""
-    if not all(bool(np.isfinite(x).all()) for x in trial.inputs):
+    if not trial.finite_inputs:
         return "domain: an input is not finite itself"
     us = [trial.direction(i) for i in range(len(modes))]
     elsewhere = (trial.attempt(modes, us, us[0], sign * ELSEWHERE) for sign in (-1, 1))

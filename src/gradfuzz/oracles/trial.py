@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from gradfuzz.program.model import Program
-from gradfuzz.program.values import project
+from gradfuzz.program.model import DISCRETE, Program
+from gradfuzz.program.values import materialise, project
 from gradfuzz.targets.protocol import Foreseeing, Modes, Outcome, Point, Refusal, Target, Vec, nestings, scenario_name
 
 Array = Any
@@ -43,6 +43,12 @@ class Trial:
     def finite(self) -> bool:
         """Whether the direct outputs are finite."""
         return all(bool(np.isfinite(o).all()) for o in self.direct)
+
+    @property
+    def finite_inputs(self) -> bool:
+        """Whether all floating inputs are finite, those that are not differentiated included."""
+        others = (materialise(r) for r in self.program.inputs.values() if not r.differentiable and r.dtype not in DISCRETE)
+        return all(bool(np.isfinite(x).all()) for x in (*self.inputs, *others))
 
     # Directions ----------------------------------------------------------------------------------------------------
 

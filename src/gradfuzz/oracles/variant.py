@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gradfuzz.oracles import referee
 from gradfuzz.oracles.status import check_status
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.value import check_value
@@ -52,7 +53,8 @@ def _check(trial: Trial, variant: str, modes: Modes) -> list[Verdict]:
         return [verdict] if verdict.is_finding else []
     value = check_value(trial, modes, outcome, name)
     if value is not None and value.outcome != AGREE:
-        return [value]
+        # Outside the domain one way may well say infinity and another that there is no number.
+        return [value] if trial.finite else []
     return _compare(trial, name, modes, plain, outcome) if modes else []
 
 
@@ -65,6 +67,8 @@ def _compare(trial: Trial, name: str, modes: Modes, plain: Outcome, outcome: Out
         return []
     if not np.isfinite(bar) or not trial.finite or _low(trial):
         return [Verdict(INCONCLUSIVE, "variant", VARIANT, 1, [name], "ill-conditioned: rounding the inputs changes as much")]
+    if not referee.smooth(trial, 1):
+        return [Verdict(INCONCLUSIVE, "variant", VARIANT, 1, [name], "kink: each way may choose another slope")]
     reason = f"{name} differs from {scenario_name(modes)} by more than rounding explains"
     detail = {"numbers": {scenario_name(modes): expected, name: actual}}
     return [Verdict(DISAGREE, "variant", VARIANT, 1, [name], reason, expected, actual, bar, detail)]

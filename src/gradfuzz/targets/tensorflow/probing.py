@@ -141,6 +141,8 @@ def renamed(function: Any, defined: list[str]) -> dict[str, str]:
 def _input_texts(name: str, argument: Any, types: dict[str, list[int]]) -> list[str]:
     allowed = [argument.type] if argument.type else types.get(argument.type_attr, [])
     listed = _DATA["parameters"].get(name, ["$array"])
+    if not listed:
+        return []  # only a written Program knows what it wants
     if argument.number_attr or argument.type_list_attr:
         return [t if t.startswith("[") else f"[{t}, {t}]" for t in listed]
     wide = not allowed or any(tf.as_dtype(t) in (tf.float64, tf.complex128) for t in allowed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Callable
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.codec import from_json, to_json
-from gradfuzz.program.model import Program
+from gradfuzz.program.model import Program, Tensor
 from gradfuzz.program.parse import parse
 from gradfuzz.targets.distinct import distinct
 from gradfuzz.targets.docstrings import examples
@@ -88,10 +89,16 @@ def _recorded(target: Any, seed: SeedProgram) -> Iterator[SeedProgram]:
         function = binding.build()
         binding.add_weights(function)
         program = Recorder(target.language).record(lambda *xs: function(xs, []), binding.leaves)
+        program = program.with_inputs(_structured(program, binding.structures))
     except Exception:
         return
     if FEWEST_CALLS <= sum(1 for call in program.calls() if call.func.startswith(RAW)) <= MOST_CALLS and works(target, program):
         yield SeedProgram(program, f"recorded:{seed.api}", seed.api)
+
+
+def _structured(program: Program, structures: list[str | None]) -> dict[str, Tensor]:
+    """The first inputs with the structure that they have where they come from: a symmetric matrix stays one."""
+    return {name: replace(r, structure=s) for (name, r), s in zip(program.inputs.items(), structures) if s is not None}
 
 
 def written() -> list[str]:

@@ -73,7 +73,7 @@ def _times(row: list[Any], u: Arrays, output: Any) -> Any:
     for part, d in zip(row, u):
         if part is None:
             continue
-        wide = tf.reshape(part, tf.concat([tf.shape(output), [-1]], 0))
+        wide = tf.reshape(part, tf.concat([tf.shape(output), [tf.size(d)]], 0))  # -1 would be any number where nothing is
         terms = tf.math.conj(wide) * tf.reshape(tf.cast(d, wide.dtype), [-1])
         total = total + tf.cast(tf.math.real(tf.reduce_sum(terms, -1)), output.dtype)
     return total
