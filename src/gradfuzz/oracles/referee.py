@@ -41,7 +41,7 @@ BELOW_ROUNDING = 2.0**14
 SMALLEST = {2.0**-52: 1e-300, 2.0**-23: 1e-36}
 # From here on a double has no fraction: rounding and truncation look like the identity.
 WHOLE = 2.0**51
-LARGE_STEPS = tuple(2.0**k for k in (2, 8, 20, 40, 60, 100, 200, 330))
+LARGE_STEPS = tuple(2.0**k for k in (2, 8, 20, 40, 60, 80, *range(100, 331, 23)))
 LARGEST = 1e300
 # The first step still moves every element by many units, the other is the ladder's finest: a pole may hide behind rounding at the first.
 # Over a step many times as long a continuous function moves far more.

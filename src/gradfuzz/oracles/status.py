@@ -34,6 +34,8 @@ def _excuse(trial: Trial, modes: Modes) -> str:
     """Why nobody could do better at these very numbers; nothing if somebody could."""
     if not trial.finite_inputs:
         return "domain: an input is not finite itself"
+    if not trial.finite:
+        return "domain: the output itself is not finite"
     us = [trial.direction(i) for i in range(len(modes))]
     elsewhere = (trial.attempt(modes, us, us[0], sign * ELSEWHERE) for sign in (-1, 1))
     if any(isinstance(outcome, Outcome) for outcome in elsewhere) and not referee.smooth(trial, len(modes)):
