@@ -141,3 +141,15 @@ def test_not_a_number_at_the_zero_of_a_norm_is_a_finding():
     with np.errstate(all="ignore"):
         kinds = [finding.kind for finding in examine(norm, program("full(0.0)"), ONE).findings]
     assert kinds == ["nonfinite"]
+
+
+def test_which_infinity_comes_of_an_infinite_input_says_nothing():
+    class Fickle(NumpyTarget):
+        def point(self, program, arrays=None):
+            point = super().point(program)
+            direct = point.first
+            point.first = lambda: [np.where(np.isinf(x), np.nan, x) for x in direct()]
+            return point
+
+    same = Fickle(np.positive, diagonal(np.ones_like))
+    assert not examine(same, program("planted(normal(seed=1), float('inf'), 3)"), ONE).findings
