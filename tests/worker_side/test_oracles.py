@@ -147,9 +147,17 @@ def test_which_infinity_comes_of_an_infinite_input_says_nothing():
     class Fickle(NumpyTarget):
         def point(self, program, arrays=None):
             point = super().point(program)
-            direct = point.first
-            point.first = lambda: [np.where(np.isinf(x), np.nan, x) for x in direct()]
+            run = point.run
+
+            def otherwise(modes, *rest):
+                outcome = run(modes, *rest)
+                if modes:
+                    outcome.outputs = [np.where(np.isnan(o), -np.inf, o) for o in outcome.outputs]
+                return outcome
+
+            point.run = otherwise
             return point
 
-    same = Fickle(np.positive, diagonal(np.ones_like))
-    assert not examine(same, program("planted(normal(seed=1), float('inf'), 3)"), ONE).findings
+    same = Fickle(lambda x: np.where(np.isfinite(x), x, np.nan), diagonal(np.ones_like))
+    seen = examine(same, program("planted(normal(seed=1), float('inf'), 3)"), ONE)
+    assert not seen.findings and any(v.oracle == "value" for v in seen.verdicts)
