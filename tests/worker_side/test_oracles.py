@@ -141,3 +141,23 @@ def test_not_a_number_at_the_zero_of_a_norm_is_a_finding():
     with np.errstate(all="ignore"):
         kinds = [finding.kind for finding in examine(norm, program("full(0.0)"), ONE).findings]
     assert kinds == ["nonfinite"]
+
+
+def test_which_infinity_comes_of_an_infinite_input_says_nothing():
+    class Fickle(NumpyTarget):
+        def point(self, program, arrays=None):
+            point = super().point(program)
+            run = point.run
+
+            def otherwise(modes, *rest):
+                outcome = run(modes, *rest)
+                if modes:
+                    outcome.outputs = [np.where(np.isnan(o), -np.inf, o) for o in outcome.outputs]
+                return outcome
+
+            point.run = otherwise
+            return point
+
+    same = Fickle(lambda x: np.where(np.isfinite(x), x, np.nan), diagonal(np.ones_like))
+    seen = examine(same, program("planted(normal(seed=1), float('inf'), 3)"), ONE)
+    assert not seen.findings and any(v.oracle == "value" for v in seen.verdicts)

@@ -20,6 +20,7 @@ _PLACE = re.compile(r"\$[a-z_0-9]+")
 SEEDS_PER_FUNCTION = 2
 COMBINATIONS = 48  # per profile
 _FUNCTIONS = ("f", "fun", "func", "pyfunc", "fn", "function", "decomposition")  # parameters that make their function one of functions
+SWITCH = ["True", "False"]
 UNKNOWN_ARITIES = (("x",), ("x", "y"), ("x", "y", "z"))
 
 
@@ -31,7 +32,9 @@ def attempts(path: str, function: Any) -> Iterator[list[str]]:
         for inner in _DATA["functions"]:
             yield [f"x0 = {p.replace('$seed', '1')}\nf = {path}({inner}{rest})\ny = f(x0)\n" for p in _DATA["profiles"][:2]]
     shapes = required if required is not None else [list(names) for names in UNKNOWN_ARITIES]
-    extra = {name: _DATA["optional_texts"].get(name, ["$array"]) for name in optional if name in _DATA["optional"]}
+    switches = _switches(function)
+    texts = {name: SWITCH if name in switches else _DATA["optional_texts"].get(name, ["$array"]) for name in optional}
+    extra = {name: options for name, options in texts.items() if name in _DATA["optional"]}
     subsets = [extra, *({name: texts} for name, texts in extra.items())] if len(extra) > 1 else [extra] if extra else []
     for profiles, kept in [(_DATA["profiles"][:3], {}), *((_DATA["profiles"][:3], s) for s in subsets), (_DATA["profiles"][3:], {})]:
         for names in shapes if not kept else shapes[:1]:
@@ -75,6 +78,14 @@ def _parameters(function: Any) -> tuple[list[list[str]] | None, list[str]]:
         required = optional[:1]  # einsum and its like take everything by *args; others have one array with a default
     ways = [required + named, required + starred + named] if required and starred else [required + starred + named]
     return ways, [name for name in optional if name not in required]
+
+
+def _switches(function: Any) -> set[str]:
+    """Parameters whose default is a truth value: what names a bound elsewhere (`lower`) names a choice here."""
+    try:
+        return {p.name for p in inspect.signature(function).parameters.values() if isinstance(p.default, bool)}
+    except (TypeError, ValueError):
+        return set()
 
 
 def _texts(
