@@ -2,6 +2,8 @@
 
     python benchmarks/tensorflow_compute_gradient_ratio.py [FUNCTIONS] [INPUTS]
 
+INPUTS is how many share a shape: by default as many as in a campaign's families.
+
 Each function is a seed from signatures; its inputs differ in their numbers, as most mutants of a campaign do. Both sides check reverse and
 forward mode against numerical differentiation. compute_gradient makes the Jacobian by reverse mode and by differences; forward mode is
 checked against it the way TensorFlow's own tests do, column by column with a ForwardAccumulator. Time is CPU time.
@@ -110,5 +112,7 @@ def timed(programs, work) -> float:
 
 
 if __name__ == "__main__":
+    from gradfuzz.targets.tensorflow.target import TensorflowTarget
+
     arguments = [int(a) for a in sys.argv[1:]]
-    main(*(arguments + [12, 50][len(arguments) :]))
+    main(*(arguments + [24, TensorflowTarget.family][len(arguments) :]))
