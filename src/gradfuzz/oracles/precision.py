@@ -27,6 +27,8 @@ ROUNDED = 64.0
 PROBES = 4
 # Beyond the bar and below this many bars, digits were lost in intermediates that nobody can see.
 CLEARLY = 16.0
+# Terms that cancel leave their rounding behind, which differs from one input to the next; a wrong formula is wrong alike.
+SCATTERED = 4.0
 
 
 def check_precision(trial: Trial, ways: dict[Modes, Outcome]) -> list[Verdict]:
@@ -73,9 +75,24 @@ def _judge(trial: Trial, twin: Trial, modes: Modes, number: float, wanted: float
         return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, names, f"rounding of {lowest} intermediates cannot be told apart")
     if np.isfinite(number) and abs(number - wanted) < CLEARLY * bar:
         return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, names, f"a loss of digits in {lowest}", wanted, number, bar)
+    if np.isfinite(number) and abs(number - wanted) < SCATTERED * _scatter(trial, modes, UNITS[lowest], number):
+        reason = f"cancellation: in {lowest} the derivative changes as much from one input to the next"
+        return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, names, reason, wanted, number, bar)
     kind = PRECISION if np.isfinite(number) else NONFINITE
     reason = f"{names[0]} in {lowest} is further from float64 than rounding explains"
     return Verdict(DISAGREE, "precision", kind, 1, names, reason, wanted, number, bar, {"numbers": {names[0]: number}, "numeric": wanted})
+
+
+def _scatter(trial: Trial, modes: Modes, unit: float, number: float) -> float:
+    """How far the derivative in the lower precision moves between inputs a few units apart."""
+    us = [trial.direction(0)]
+    moved = 0.0
+    for probe in range(PROBES):
+        jitter = Vec([np.asarray(np.abs(x) * np.sign(s.real)) for x, s in zip(trial.inputs, trial.direction(probe).arrays)])
+        outcome = trial.attempt(modes, us, jitter, (2 + probe) * unit)
+        if isinstance(outcome, Outcome):
+            moved = max(moved, abs(trial.number(outcome) - number))
+    return moved
 
 
 def _bar(twin: Trial, modes: Modes, direction: Vec, unit: float, wanted: float) -> float:

@@ -226,7 +226,7 @@ def _judge_nonfinite(trial: Trial, order: int, line: Line, broken: list[Modes], 
         return _inconclusive(order, line, "overflow: the derivative is larger than its type can hold")
     if _out_of_range(trial, order):
         return _inconclusive(order, line, "overflow: powers of the inputs leave the range of a double")
-    if line.numeric.value == 0.0 and _all_whole(_moved(trial, line)):
+    if line.numeric.value == 0.0 and any(_all_whole([a]) for a in _moved(trial, line)):
         return _inconclusive(order, line, "absorbed: between whole numbers this large there is nothing to see")
     us = [trial.direction(i) for i in range(len(base))]
     at_zero = trial.components(trial.attempt(base, us))

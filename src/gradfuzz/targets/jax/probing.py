@@ -53,14 +53,14 @@ def alternatives(path: str, function: Any) -> Iterator[list[str]]:
 
 
 def primitive_attempts(path: str) -> Iterator[list[str]]:
-    """A primitive without parameters, with one to three arrays; one that answers yes or no chooses between them."""
+    """A primitive without parameters, with one to three arrays; one that answers yes or no chooses between numbers that differ at ties."""
     for profile in _DATA["profiles"][1:3]:
         for names in UNKNOWN_ARITIES:
             inputs = "".join(f"x{i} = {profile.replace('$seed', str(i + 1))}\n" for i in range(len(names)))
             arguments = ", ".join(f"x{i}" for i in range(len(names)))
             yield [f"{inputs}y = {path}.bind({arguments})\n"]
             if len(names) == 2:
-                yield [f"{inputs}which = {path}.bind({arguments})\ny = jax.lax.select(which, x0, x1)\n"]
+                yield [f"{inputs}which = {path}.bind({arguments})\ny = jax.lax.select(which, jax.lax.exp(x0), x1)\n"]
 
 
 def _parameters(function: Any) -> tuple[list[list[str]] | None, list[str]]:
