@@ -150,14 +150,14 @@ class Campaign:
         batch = running.batch
         job = self.pool.submit(
             "batch", program=self.seeds[batch.seed_index].program, rng=batch.rng, start=start, count=batch.count,
-            weights=dict(batch.weights), deep=batch.deep, shown=list(batch.shown), options=self._options(batch).to_json(),
+            weights=dict(batch.weights), deep=batch.deep, shown=list(batch.shown), glance=batch.glance,
+            options=self._options(batch).to_json(),
         )  # fmt: skip
         self.jobs[job] = running
 
     def _options(self, batch: Batch) -> Options:
         """What a batch's mutants are examined for. Other batches have other directions, and other variants their turn."""
-        order = 1 if batch.glance else self.options.order
-        return replace(self.options, order=order, variants=not batch.glance, salt=self.options.salt + TURN * batch.number)
+        return replace(self.options, variants=not batch.glance, salt=self.options.salt + TURN * batch.number)
 
     def _handle(self, events: list[Event]) -> None:
         for event in events:

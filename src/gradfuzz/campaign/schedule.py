@@ -41,7 +41,7 @@ class Batch:
     weights: Mapping[str, float] = field(default_factory=dict)
     deep: bool = False  # one of its mutants goes to the campaign's highest order
     shown: tuple[int, ...] = ()  # orders at which the seed's mutants have shown findings: one more each is enough
-    glance: bool = False  # order one and no variants, each of which would cost a compilation
+    glance: bool = False  # mutants of order one and no variants, each of which would cost a compilation; the seed itself goes deeper
 
     @property
     def mutants(self) -> int:

@@ -55,9 +55,9 @@ def family_of(index: int, size: int) -> int:
     return index // size
 
 
-def options_for(options: Options, index: int, shown: Counter[int], deep: bool = True) -> Options:
-    """A mutant's own options: its salt, and how deep it goes."""
-    order = options.order
+def options_for(options: Options, index: int, shown: Counter[int], deep: bool = True, glance: bool = False) -> Options:
+    """A mutant's own options: its salt, and how deep it goes. At a glance only the seed itself goes beyond order one."""
+    order = 1 if glance and index else options.order
     if index % DEEPER_EVERY or not deep:
         order = min(order, 2 if index % DEEP_EVERY == 0 else 1)
     while order > 1 and shown[order] >= SHOWN_OFTEN:
@@ -89,7 +89,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
         except ProgramError:
             counts[RANK.index(INVALID)] += 1
             continue
-        chosen = options_for(options, index, shown, job.get("deep", True))
+        chosen = options_for(options, index, shown, job.get("deep", True), job.get("glance", False))
         seen = examine(target, program, chosen, keep_rules=index < 4)
         counts[RANK.index(seen.outcome)] += 1
         failed[family] += seen.outcome == INVALID
