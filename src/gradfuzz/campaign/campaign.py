@@ -41,6 +41,7 @@ class State:
     deadline: float | None
     planned: int | None
     mutants: int = 0
+    before: int = 0  # of those, what earlier runs of the campaign did
     counts: dict[str, int] = field(default_factory=dict)
     rules: set[str] = field(default_factory=set)
     existing: set[str] = field(default_factory=set)  # rules that this computer can reach
@@ -94,6 +95,7 @@ class Campaign:
         totals = self.store.totals(self.number)
         for outcome, count in totals["counts"].items():
             self._count(outcome, count)
+        self.state.before = self.state.mutants
         self.state.rules.update(self.store.rules(self.number))
         self.state.existing = {rule for rule, reason in self.store.existing_rules(self.number).items() if not reason}
         self.state.findings.extend(self.store.findings(self.number))

@@ -66,7 +66,7 @@ def label_of(document: dict[str, Any]) -> str:
 
 
 def rate(state: State) -> float:
-    return state.mutants / max(1e-9, time.monotonic() - state.began)
+    return (state.mutants - state.before) / max(1e-9, time.monotonic() - state.began)
 
 
 def status_line(state: State) -> str:
