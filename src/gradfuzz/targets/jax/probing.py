@@ -60,7 +60,7 @@ def primitive_attempts(path: str) -> Iterator[list[str]]:
             arguments = ", ".join(f"x{i}" for i in range(len(names)))
             yield [f"{inputs}y = {path}.bind({arguments})\n"]
             if len(names) == 2:
-                yield [f"{inputs}which = {path}.bind({arguments})\ny = jax.lax.select(which, jax.lax.exp(x0), x1)\n"]
+                yield [f"{inputs}which = {path}.bind({arguments})\ny = jax.lax.select(which, jax.lax.cos(x0), x1)\n"]
 
 
 def _parameters(function: Any) -> tuple[list[list[str]] | None, list[str]]:
