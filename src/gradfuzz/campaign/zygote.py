@@ -29,7 +29,6 @@ class WorkerProcess:
         self.number, self.pid, self.connection, self.progress = number, pid, connection, progress
         self.buffer = b""
         self.job: dict[str, Any] | None = None
-        self.used = False
         self.parked = False  # it rests while a guest has its place
         self.host: WorkerProcess | None = None  # whose place a guest has
         self.last_seen: tuple[int, int] = (-1, -1)
@@ -37,7 +36,7 @@ class WorkerProcess:
         self.waited_then = 0.0
 
     def send(self, job: dict[str, Any]) -> None:
-        self.job, self.used = job, True
+        self.job = job
         self.last_seen, self.last_change = (-1, -1), time.monotonic()
         self.began, self.waited_then = self.last_change, self.waited()
         self.connection.setblocking(True)

@@ -46,7 +46,7 @@ def _judge(trial: Trial, modes: Modes, seen: list[Array], name: str) -> Verdict 
     if worst <= explained:
         return Verdict(AGREE, "value", VALUE, len(modes), [name], "within what rounding the inputs does")
     index = _worst_element(trial.direct, seen)
-    if not np.isfinite(trial.direct[index[0]].ravel()[index[1]]) and not all(bool(np.isfinite(x).all()) for x in trial.inputs):
+    if not np.isfinite(trial.direct[index[0]].ravel()[index[1]]) and not trial.finite_inputs:
         return Verdict(INCONCLUSIVE, "value", VALUE, len(modes), [name], "domain: neither the input nor the output is finite")
     reason = f"the output changes under {name}: element {index} of output {index[0]}"
     expected, actual = (_number(side[index[0]].ravel()[index[1]]) for side in (trial.direct, seen))

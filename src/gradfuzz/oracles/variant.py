@@ -59,8 +59,11 @@ def _check(trial: Trial, variant: str, modes: Modes) -> list[Verdict]:
 
 
 def _same_but_for_signs(trial: Trial, outcome: Outcome) -> bool:
+    """Whether the factors of a decomposition differ by their signs alone. One output by itself has its sign and no other."""
     pairs = list(zip(trial.direct, outcome.outputs))
-    return all(a.shape == b.shape and np.allclose(np.abs(a), np.abs(b), UNITS * trial.epsilon, UNITS * trial.epsilon) for a, b in pairs)
+    return len(pairs) > 1 and all(
+        a.shape == b.shape and np.allclose(np.abs(a), np.abs(b), UNITS * trial.epsilon, UNITS * trial.epsilon) for a, b in pairs
+    )
 
 
 def _compare(trial: Trial, name: str, modes: Modes, plain: Outcome, outcome: Outcome) -> list[Verdict]:
