@@ -88,8 +88,7 @@ def _scatter(trial: Trial, modes: Modes, unit: float, number: float) -> float:
     us = [trial.direction(0)]
     moved = 0.0
     for probe in range(PROBES):
-        jitter = Vec([np.asarray(np.abs(x) * np.sign(s.real)) for x, s in zip(trial.inputs, trial.direction(probe).arrays)])
-        outcome = trial.attempt(modes, us, jitter, (2 + probe) * unit)
+        outcome = trial.attempt(modes, us, trial.jitter(probe), (2 + probe) * unit)
         if isinstance(outcome, Outcome):
             moved = max(moved, abs(trial.number(outcome) - number))
     return moved
@@ -100,9 +99,7 @@ def _bar(twin: Trial, modes: Modes, direction: Vec, unit: float, wanted: float) 
     moved = 0.0
     size = abs(wanted)
     for probe in range(PROBES):
-        signs = twin.direction(probe).arrays
-        jitter = Vec([np.asarray(np.abs(x) * np.sign(s.real)) for x, s in zip(twin.inputs, signs)])
-        outcome = twin.attempt(modes, [direction], jitter, unit)
+        outcome = twin.attempt(modes, [direction], twin.jitter(probe), unit)
         if isinstance(outcome, Outcome):
             number = twin.number(outcome)
             moved = max(moved, abs(number - wanted))

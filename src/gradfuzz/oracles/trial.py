@@ -91,6 +91,10 @@ class Trial:
         """A direction that moves each element in proportion to itself, so that no sign changes."""
         return Vec([np.asarray(self.noise(x.shape, _wide(x.dtype)) * np.abs(x) / 2) for x in self.inputs])
 
+    def jitter(self, index: int) -> Vec:
+        """A direction that moves each element by its own size, up or down by chance: a few units of it are a rounding of the inputs."""
+        return Vec([np.asarray(np.abs(x) * np.sign(d.real)) for x, d in zip(self.inputs, self.direction(index).arrays)])
+
     @property
     def epsilon(self) -> float:
         """The unit of the coarsest floating type among inputs and outputs."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, VALUE, Verdict
-from gradfuzz.targets.protocol import Modes, Outcome, Vec, scenario_name
+from gradfuzz.targets.protocol import Modes, Outcome, scenario_name
 
 Array = Any
 
@@ -57,8 +57,7 @@ def _explained(trial: Trial) -> float:
     """How far a few roundings of the inputs move the direct output."""
     moved = 0.0
     for index in range(3):
-        jitter = Vec([np.asarray(np.abs(x) * np.sign(d)) for x, d in zip(trial.inputs, trial.direction(index).arrays)])
-        outcome = trial.attempt((), (), jitter, 4 * trial.epsilon)
+        outcome = trial.attempt((), (), trial.jitter(index), 4 * trial.epsilon)
         if isinstance(outcome, Outcome):
             moved = max(moved, _distance(trial.direct, outcome.outputs))
     return 16 * moved + FREE_UNITS * trial.epsilon

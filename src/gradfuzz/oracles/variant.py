@@ -13,7 +13,7 @@ from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.value import check_value
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, VARIANT, Verdict
 from gradfuzz.program.model import Program
-from gradfuzz.targets.protocol import Modes, Outcome, Refusal, Target, Vec, scenario_name
+from gradfuzz.targets.protocol import Modes, Outcome, Refusal, Target, scenario_name
 
 # Each variant costs as much as the plain scenarios together, so a fraction of the mutants is examined, each in one of them.
 EVERY = 8
@@ -86,7 +86,7 @@ def _bar(trial: Trial, modes: Modes, expected: float) -> float:
     """How far the plain scenario moves under roundings of its inputs, and what its own sums may lose."""
     moved, direction = 0.0, trial.direction(0)
     for index in range(3):
-        jitter = Vec([np.asarray(np.abs(x) * np.sign(d.real)) for x, d in zip(trial.inputs, trial.direction(index + 1).arrays)])
+        jitter = trial.jitter(index + 1)
         for sign in (-2, 2):
             outcome = trial.attempt(modes, [direction], jitter, sign * trial.epsilon)
             moved = max(moved, abs(trial.number(outcome) - expected)) if isinstance(outcome, Outcome) else moved
