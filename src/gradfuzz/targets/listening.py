@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Callable
@@ -23,7 +24,7 @@ MOST_ELEMENTS = 2**16
 WIDE = {"float32": "float64", "float16": "float64", "bfloat16": "float64", "complex64": "complex128"}
 
 
-class Listening:
+class Listening(ABC):
     """A context: what runs inside is recorded into `path`, one JSON object a line. The file appears when the context ends."""
 
     def __init__(self, path: str, contents: bool = False) -> None:
@@ -33,13 +34,13 @@ class Listening:
         self._depth = 0
         self._replaced: list[tuple[Any, str, Function]] = []
 
+    @abstractmethod
     def functions(self) -> Iterable[tuple[str, Any, str, Function]]:
         """(path, module, name, function) for every public name to listen to."""
-        raise NotImplementedError
 
+    @abstractmethod
     def call(self, path: str) -> Note:
         """A sheet to write a call down on."""
-        raise NotImplementedError
 
     def standing_before(self, path: str, function: Function) -> Any:
         """What takes the function's place."""
