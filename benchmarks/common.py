@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import gettempdir
 
 from gradfuzz.program import from_json, to_json
-from gradfuzz.targets.protocol import SeedProgram
+from gradfuzz.targets.base.protocol import SeedProgram
 
 
 def operator_seeds(target) -> list[SeedProgram]:

@@ -12,7 +12,7 @@ import torch
 from common import operator_seeds
 
 from gradfuzz.oracles.check import Options, examine
-from gradfuzz.targets.registry import load_target
+from gradfuzz.targets.homes import load_target
 
 # A campaign checks a seed's mutants one after the other and gradcheck evaluates its function hundreds of times: both run warm. The best of
 # several runs is taken on both sides, since other work on the machine only ever adds.

@@ -17,7 +17,7 @@ from pathlib import Path
 from common import library_seeds
 
 from gradfuzz.program.language import Language
-from gradfuzz.targets.registry import load_target
+from gradfuzz.targets.homes import load_target
 
 # Why a function that exists has no derivative to test: by the kind of thing that it is.
 NOT_ARITHMETIC = {

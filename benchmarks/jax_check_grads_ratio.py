@@ -25,9 +25,9 @@ from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import parse
 from gradfuzz.targets.jax.probing import attempts
 from gradfuzz.targets.jax.samples import moves, traces
-from gradfuzz.targets.jax.surface import functions
+from gradfuzz.targets.jax.api import functions
 from gradfuzz.targets.jax.target import JaxTarget
-from gradfuzz.targets.registry import load_target
+from gradfuzz.targets.homes import load_target
 
 WANTED = 25
 

@@ -12,7 +12,7 @@ from common import operator_seeds
 
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE
-from gradfuzz.targets.registry import load_target
+from gradfuzz.targets.homes import load_target
 from gradfuzz.targets.torch.point import TorchPoint
 
 ERRORS = (1e-3, 1e-6)

@@ -19,7 +19,7 @@ from common import library_seeds
 
 from gradfuzz.program import from_json
 from gradfuzz.program.language import Language
-from gradfuzz.targets.registry import load_target
+from gradfuzz.targets.homes import load_target
 
 _DATA = json.loads(Path(__file__).with_name("tensorflow_not_arithmetic.json").read_text())
 

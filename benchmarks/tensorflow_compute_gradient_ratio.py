@@ -22,7 +22,7 @@ import numpy as np
 
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import parse
-from gradfuzz.targets.registry import load_target
+from gradfuzz.targets.homes import load_target
 
 WANTED = 10
 

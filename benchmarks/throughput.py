@@ -37,7 +37,7 @@ def rate(tree: Path, folder: Path, seeds: Path, mutants: int, turn: int) -> floa
 
 def sample_seeds(folder: Path) -> Path:
     from gradfuzz.program import to_json
-    from gradfuzz.targets.registry import load_target
+    from gradfuzz.targets.homes import load_target
     from gradfuzz.targets.torch.samples import sample_seeds
 
     path = folder / "seeds.jsonl"

@@ -15,7 +15,7 @@ from common import operator_seeds
 
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import to_json
-from gradfuzz.targets.registry import load_target
+from gradfuzz.targets.homes import load_target
 from gradfuzz.worker.batch import run_batch
 from gradfuzz.worker.progress import Progress
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gradfuzz.targets.registry import load_target
+from gradfuzz.targets.homes import load_target
 
 HERE = Path(__file__).parent
 PLANTED = HERE / "planted"

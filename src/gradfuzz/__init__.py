@@ -11,7 +11,7 @@ _PUBLIC = ("GradientMismatch", "check_gradients", "gradients_agree")
 
 def __getattr__(name):  # type: ignore[no-untyped-def]
     if name == "record":
-        from gradfuzz.targets.recording import record
+        from gradfuzz.targets.record import record
 
         return record
     if name in _PUBLIC:

@@ -3,10 +3,10 @@
 import pytest
 
 from gradfuzz.chains.hazards import Hazards, around
-from gradfuzz.chains.judge import judge
+from gradfuzz.chains.examine import judge
 from gradfuzz.chains.ops import Op
 from gradfuzz.chains.sweep import sweep_points
-from gradfuzz.targets.registry import load_target
+from gradfuzz.targets.homes import load_target
 
 POINTS = sweep_points(20)
 

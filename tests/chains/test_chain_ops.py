@@ -3,7 +3,7 @@
 import pytest
 
 from gradfuzz.chains.ops import Op, choose, find_ops, fingerprint
-from gradfuzz.targets.registry import load_target
+from gradfuzz.targets.homes import load_target
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from gradfuzz.findings.key import finding_id, finding_key
+from gradfuzz.findings.inside.same import finding_id, finding_key
 from gradfuzz.findings.known import entries, label
 from gradfuzz.findings.numpy_code import array_code
-from gradfuzz.program import language_for, parse
+from gradfuzz.program import parse
+from gradfuzz.targets.homes import language_for
 from gradfuzz.program.values import KINDS, materialise
 
 TORCH = language_for("torch")

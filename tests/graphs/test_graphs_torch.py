@@ -11,7 +11,7 @@ from gradfuzz.graphs.vocabulary import Vocabulary, learn
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import from_json, to_json, to_text
 from gradfuzz.program.model import Call, Item, Let, Program, Ref, Tensor, rebuild, walk
-from gradfuzz.targets.registry import load_target
+from gradfuzz.targets.homes import load_target
 
 COUNT = 200
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gradfuzz.mutate.draw import draw_edits
 from gradfuzz.mutate.edits import apply_all
-from gradfuzz.mutate.shrink import shrink_edits, shrink_program
+from gradfuzz.findings.inside.shrink import shrink_edits, shrink_program
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import parse
 

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradfuzz.errors import ProgramError
-from gradfuzz.program import from_json, language_for, parse, to_json, to_text
+from gradfuzz.program import from_json, parse, to_json, to_text
+from gradfuzz.targets.homes import language_for
 from gradfuzz.program.model import DTYPES, LAYOUTS, Attr, Call, Item, Let, Name, Program, Ref, Slice, Tensor, Values
 
 TORCH = language_for("torch")

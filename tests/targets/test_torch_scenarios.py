@@ -6,7 +6,7 @@ import pytest
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.program import parse
-from gradfuzz.targets.protocol import Outcome, nestings, scenario_name
+from gradfuzz.targets.base.protocol import Outcome, nestings, scenario_name
 
 PROGRAMS = {
     "a chain": 'x = tensor((3, 4), "float64", normal(seed=1))\ny = torch.sin(x) @ torch.exp(x).mT\n',

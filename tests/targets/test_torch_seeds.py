@@ -11,11 +11,11 @@ import torch
 import gradfuzz
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import from_json, parse, to_text
-from gradfuzz.seeds.signatures import read_signature
-from gradfuzz.targets.protocol import Parameter
+from gradfuzz.seeds.api_list import read_signature
+from gradfuzz.targets.base.protocol import Parameter
 from gradfuzz.targets.torch.rules import entries, existing_rules
 from gradfuzz.targets.torch.seeds import differentiates, documented, probed, with_symmetry
-from gradfuzz.targets.torch.surface import public
+from gradfuzz.targets.torch.api import public
 
 NUMBERS = "0.12345"
 

@@ -9,9 +9,10 @@ from typer.testing import CliRunner
 
 from gradfuzz.cli.app import app
 from gradfuzz.cli.fuzz_function import program_text
-from gradfuzz.program import language_for, parse
+from gradfuzz.program import parse
+from gradfuzz.targets.homes import language_for
 from gradfuzz.store import Store
-from gradfuzz.testing.signature import parse_input
+from gradfuzz.testing.inputs import parse_input
 
 HERE = Path(__file__).parent
 

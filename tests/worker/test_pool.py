@@ -8,7 +8,8 @@ from gradfuzz.campaign.launch import Launch
 from gradfuzz.campaign.pool import Pool
 from gradfuzz.errors import TargetError
 from gradfuzz.oracles.check import Options
-from gradfuzz.program import language_for, parse, to_json
+from gradfuzz.program import parse, to_json
+from gradfuzz.targets.homes import language_for
 
 MODULES = ("planted_torch",)
 

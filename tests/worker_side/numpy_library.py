@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from gradfuzz.program.language import language_for
+from gradfuzz.targets.homes import language_for
 from gradfuzz.program.values import materialise, size_of
-from gradfuzz.targets.protocol import Outcome, Refusal
+from gradfuzz.targets.base.protocol import Outcome, Refusal
 
 
 class NumpyPoint:

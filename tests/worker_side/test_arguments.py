@@ -9,12 +9,13 @@ from gradfuzz.mutate.arguments import draw_argument, draw_naming, draw_option
 from gradfuzz.mutate.draw import draw_edits
 from gradfuzz.mutate.edits import Edit, apply
 from gradfuzz.mutate.numbers import VALUE_STRATEGIES, other_values
-from gradfuzz.program import language_for, parse, to_text
+from gradfuzz.program import parse, to_text
+from gradfuzz.targets.homes import language_for
 from gradfuzz.program.codec import from_json, to_json, values_to_json
 from gradfuzz.program.model import Values
 from gradfuzz.program.values import materialise
-from gradfuzz.targets.errors import KINDS, error_kind
-from gradfuzz.targets.protocol import Parameter
+from gradfuzz.targets.base.errors import KINDS, error_kind
+from gradfuzz.targets.base.protocol import Parameter
 
 LANGUAGE = language_for("torch")
 SEED = parse(

@@ -4,8 +4,9 @@ import random
 
 from gradfuzz.mutate.draw import draw_edits
 from gradfuzz.mutate.edits import Edit, apply_all
-from gradfuzz.mutate.shrink import candidates, shrink_edits, shrink_program
-from gradfuzz.program import language_for, parse, to_text
+from gradfuzz.findings.inside.shrink import candidates, shrink_edits, shrink_program
+from gradfuzz.program import parse, to_text
+from gradfuzz.targets.homes import language_for
 
 SEED = parse(
     """x = tensor((5, 5), "float64", uniform(-1.0, 1.0, seed=1))

@@ -5,7 +5,8 @@ import pytest
 from numpy_library import NumpyTarget
 
 from gradfuzz.oracles.check import Options, examine
-from gradfuzz.program import language_for, parse
+from gradfuzz.program import parse
+from gradfuzz.targets.homes import language_for
 
 TORCH = language_for("torch")
 ONE = Options(order=1)

@@ -5,7 +5,8 @@ import math
 import pytest
 
 from gradfuzz.errors import ProgramError
-from gradfuzz.program import from_json, language_for, parse, to_json, to_text
+from gradfuzz.program import from_json, parse, to_json, to_text
+from gradfuzz.targets.homes import language_for
 from gradfuzz.program.values import materialise
 
 TORCH = language_for("torch")

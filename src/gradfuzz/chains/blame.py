@@ -18,7 +18,8 @@ from gradfuzz.oracles.gradient import STEP
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.verdict import AGREE, INCONCLUSIVE, UNSUPPORTED, Verdict
 from gradfuzz.program.model import MAX_ELEMENTS, Attr, Call, Item, Let, Program, Ref, Tensor, Values, walk
-from gradfuzz.targets.protocol import Modes, Outcome, Target, Vec
+from gradfuzz.targets.base.protocol import Outcome, Target, Vec
+from gradfuzz.targets.base.scenario import Scenario, pure
 
 Array = Any
 
@@ -151,8 +152,8 @@ def _moved_by_rounding(pinned: Pinned, position: int, trial: Trial, order: int) 
     array, let = pinned.value(position), pinned.statements[position]
     if array is None or array.dtype.kind != "f":
         return 0.0
-    base: Modes = ("r",) * (order - 1)
-    us = [trial.direction(i) for i in range(len(base))]
+    base = pure("r", order - 1)
+    us = trial.directions(base.order)
     here = _number(trial, base, us, trial)
     exact, worst = f"{let.names[0]}_exact", 0.0
     for sign in (-1.0, 1.0):
@@ -163,7 +164,7 @@ def _moved_by_rounding(pinned: Pinned, position: int, trial: Trial, order: int) 
     return worst
 
 
-def _number(trial: Trial, base: Modes, us: list[Vec], weights: Trial) -> float:
+def _number(trial: Trial, base: Scenario, us: list[Vec], weights: Trial) -> float:
     outcome = trial.attempt(base, us, v=weights.v)
     return trial.number(outcome, weights.v) if isinstance(outcome, Outcome) else 0.0
 
@@ -176,7 +177,7 @@ def _doubt(seen: Examination, order: int) -> str:
         return next((v.reason for v in seen.verdicts if v.outcome == INCONCLUSIVE), "it does not run by itself")
     trial = seen.trial
     for k in range(1, order + 1):
-        outcome, below = trial.outcome(("r",) * k), trial.outcome(("r",) * (k - 1))
+        outcome, below = trial.outcome(pure("r", k)), trial.outcome(pure("r", k - 1))
         if isinstance(outcome, Outcome) and isinstance(below, Outcome):
             lost = float(np.abs(trial.components(below)).sum()) * trial.epsilon / STEP
             if lost > SATURATED * abs(trial.number(outcome)) > 0:
@@ -280,7 +281,3 @@ class Pinned:
                     cone.add(maker)
                     queue.append(maker)
         return cone
-
-
-def call_count(program: Program) -> int:
-    return sum(1 for s in program.statements if isinstance(s.value, Call))

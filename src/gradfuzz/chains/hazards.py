@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.chains.ops import Op, listed, program_of
-from gradfuzz.targets.protocol import Target
+from gradfuzz.targets.base.protocol import Target
 
 
 @dataclass

@@ -9,9 +9,10 @@ from typing import Any, Callable
 
 import numpy as np
 
-from gradfuzz.chains.surface import callables, required
 from gradfuzz.program.model import Call, Expr, Item, Let, Program, Ref, Slice, Tensor, Values
-from gradfuzz.targets.protocol import Refusal, Target, Vec
+from gradfuzz.targets.base.callables import callables, required
+from gradfuzz.targets.base.protocol import Refusal, Target, Vec
+from gradfuzz.targets.base.scenario import FORWARD, REVERSE
 
 Array = Any
 
@@ -117,9 +118,9 @@ def _bits(target: Target, program: Program) -> bytes | None:
     if not (_same(turned[::-1], value) and _same(kept[others], value[others])):
         return None
     parts = [value]
-    for modes in (("f",), ("r",)):
+    for scenario in (FORWARD, REVERSE):
         try:
-            parts.extend(np.asarray(r) for r in point.run(modes, [Vec([np.ones(x.shape)])], Vec([np.ones(x.shape, value.dtype)])).result)
+            parts.extend(np.asarray(r) for r in point.run(scenario, [Vec([np.ones(x.shape)])], Vec([np.ones(x.shape, value.dtype)])).result)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:

@@ -15,7 +15,8 @@ import numpy as np
 
 from gradfuzz.chains.ops import Op, listed, program_of
 from gradfuzz.program.values import materialise
-from gradfuzz.targets.protocol import Modes, Point, Refusal, Target, Vec, nestings
+from gradfuzz.targets.base.protocol import Point, Refusal, Target, Vec
+from gradfuzz.targets.base.scenario import REVERSE, Scenario, nestings, pure
 
 Array = Any
 
@@ -82,8 +83,8 @@ class Sweep:
             self.weights = 0.5 + (np.arange(self.x.size) * 0.618) % 1.0
             self.v = Vec([self.weights.astype(self.value.dtype)])
             if brave:
-                for modes in (m for k in range(1, order + 1) for m in nestings(k)):
-                    self._try(self.point, modes)
+                for scenario in (s for k in range(1, order + 1) for s in nestings(k)):
+                    self._try(self.point, scenario)
             live = np.isfinite(self.value)
             self._skip("overflow or outside the domain: the output is not finite", int((~live).sum()))
             for k in range(1, order + 1):
@@ -108,12 +109,12 @@ class Sweep:
 
     def _order(self, order: int, live: Array) -> Array:
         """Judge the live points; returns those whose next order is worth a look."""
-        forward = self._try(self.point, ("f",) * order)
+        forward = self._try(self.point, pure("f", order))
         if isinstance(forward, Refusal):
             return self._without_forward(order, live, forward)
         slope = forward
         if order == 1 and not np.nan_to_num(slope).any():
-            reverse = self._try(self.point, ("r",))
+            reverse = self._try(self.point, REVERSE)
             if isinstance(reverse, Refusal) and reverse.kind == "unsupported":
                 self.found.refusal = Refusal("unsupported", "declared to have no derivative")
                 return np.zeros(live.shape, bool)
@@ -122,9 +123,9 @@ class Sweep:
         noisy = fine & ~numeric & ~seen
         agreed = fine & numeric
         suspects = (live & ~np.isfinite(slope)) | (fine & ~numeric & seen)
-        for modes in nestings(order):
-            if modes != ("f",) * order:
-                suspects |= self._reverse_suspects(modes, slope, fine & ~suspects)
+        for scenario in nestings(order):
+            if scenario != pure("f", order):
+                suspects |= self._reverse_suspects(scenario, slope, fine & ~suspects)
         agreed &= ~suspects
         self.found.suspects[order] = [int(i) for i in np.flatnonzero(suspects)]
         self.found.agree[order] = int(agreed.sum())
@@ -133,7 +134,7 @@ class Sweep:
 
     def _without_forward(self, order: int, live: Array, refusal: Refusal) -> Array:
         """No derivative point by point to go by: each is judged alone, unless reverse mode refuses as well."""
-        reverse = self._try(self.point, ("r",) * order)
+        reverse = self._try(self.point, pure("r", order))
         if isinstance(reverse, Refusal) and reverse.kind == "unsupported" and refusal.kind == "unsupported":
             self.found.refusal = refusal
             return np.zeros(live.shape, bool)
@@ -142,7 +143,7 @@ class Sweep:
 
     def _numeric(self, order: int, slope: Array) -> tuple[Array, Array]:
         """(where some central difference agrees with the slope, where central differences can say anything)"""
-        base = ("f",) * (order - 1)
+        base = pure("f", order - 1)
         agrees, seen = np.zeros(self.x.shape, bool), np.zeros(self.x.shape, bool)
         for step in STEPS:
             ahead, behind = (self._try(self.point, base, step=s) for s in (step, -step))
@@ -160,25 +161,25 @@ class Sweep:
 
     # Reverse mode ------------------------------------------------------------------------------------------------------
 
-    def _reverse_suspects(self, modes: Modes, slope: Array, points: Array) -> Array:
+    def _reverse_suspects(self, scenario: Scenario, slope: Array, points: Array) -> Array:
         """Points at which this nesting says something else than forward mode does."""
         suspects = np.zeros(points.shape, bool)
         inside = np.flatnonzero(points)
         if inside.size:
-            for index in self._odd_ones(modes, slope, inside, inside[0]):
+            for index in self._odd_ones(scenario, slope, inside, inside[0]):
                 suspects[index] = True
         return suspects
 
-    def _odd_ones(self, modes: Modes, slope: Array, inside: Array, benign: int) -> list[int]:
+    def _odd_ones(self, scenario: Scenario, slope: Array, inside: Array, benign: int) -> list[int]:
         """The points among `inside` that spoil the sum, found by halving; the others are replaced by a copy of a benign one."""
-        if self._fits(modes, slope, inside, benign):
+        if self._fits(scenario, slope, inside, benign):
             return []
         if inside.size == 1:
             return [int(inside[0])]
         middle = inside.size // 2
-        return [i for half in (inside[:middle], inside[middle:]) for i in self._odd_ones(modes, slope, half, int(half[0]))]
+        return [i for half in (inside[:middle], inside[middle:]) for i in self._odd_ones(scenario, slope, half, int(half[0]))]
 
-    def _fits(self, modes: Modes, slope: Array, inside: Array, benign: int) -> bool:
+    def _fits(self, scenario: Scenario, slope: Array, inside: Array, benign: int) -> bool:
         places = np.full(self.x.shape, benign)
         places[inside] = inside
         point = self.point
@@ -190,9 +191,9 @@ class Sweep:
         size = self.size.arrays[0][places]
         scale = np.clip(scale, 1e-250, 1e250)
         scale = np.where(np.isfinite(size * scale) & (size * scale != 0), scale, 1.0)
-        us = [*[Vec([size])] * (len(modes) - 1), Vec([size * scale])]
+        us = [*[Vec([size])] * (scenario.order - 1), Vec([size * scale])]
         try:
-            outcome = point.run(modes, us, self.v)
+            outcome = point.run(scenario, us, self.v)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
@@ -208,10 +209,10 @@ class Sweep:
 
     # Helpers -----------------------------------------------------------------------------------------------------------
 
-    def _try(self, point: Point, modes: Modes, step: float = 0.0) -> Any:
+    def _try(self, point: Point, scenario: Scenario, step: float = 0.0) -> Any:
         """The scenario's result along the sizes of the points: one number a point after forward modes, one in all after reverse."""
         try:
-            outcome = point.run(modes, [self.size] * len(modes), self.v, self.size if step else None, step)
+            outcome = point.run(scenario, [self.size] * scenario.order, self.v, self.size if step else None, step)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:

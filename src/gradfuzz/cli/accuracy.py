@@ -10,13 +10,15 @@ from typing import Annotated, Any, Optional
 import typer
 from rich.table import Table as Grid
 
-from gradfuzz.campaign.accuracy import Table, accuracy_points, forms, measure
-from gradfuzz.campaign.launch import Launch
 from gradfuzz.cli.console import FOUND, NOTHING_NEW, out, seconds
+from gradfuzz.cli.display import Quiet, watching
 from gradfuzz.closed.digits import ALL, UNITS, Loss, worst
 from gradfuzz.closed.picture import png
-from gradfuzz.errors import GradfuzzError, TargetError
-from gradfuzz.program import known_targets
+from gradfuzz.engine.config import Config
+from gradfuzz.errors import GradfuzzError
+from gradfuzz.pool.launch import Launch
+from gradfuzz.surveys.accuracy import Table, accuracy_points, forms, measure
+from gradfuzz.targets.homes import home_of, known_targets
 from gradfuzz.testing.step_curve import inline_image
 
 # Half of a type's digits: what is left is what the next lower type would have given.
@@ -40,13 +42,13 @@ def accuracy(
 
     Exit status: 0 nothing found, 1 findings, 2 wrong use or broken set-up.
     """
-    if target not in known_targets():
-        raise TargetError(f"unknown target {target!r}; known targets: {', '.join(known_targets())}")
+    home_of(target)  # raises for a name that is none
     if dtype not in UNITS:
         raise GradfuzzError(f"--dtype {dtype}: closed forms are for {', '.join(UNITS)}")
     chosen = forms(target, tuple(op or ()))
     launch = Launch(target, python or sys.executable, timeout=seconds(timeout))
-    version, tables = measure(launch, chosen, accuracy_points(points, dtype), dtype)
+    with Quiet() if as_json else watching() as display:
+        version, tables = measure(Config(launch, seconds=None), chosen, accuracy_points(points, dtype), dtype, display)
     found = [finding(table, loss) for table in tables for loss in worst(table.losses).values() if loss.lost >= HALF * ALL[dtype]]
     hung = [(table, x, cause) for table in tables for x, cause in table.lost_workers]
     if as_json:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
 
-from gradfuzz.campaign.chains import ChainPlan, run_chains
-from gradfuzz.campaign.config import Config
-from gradfuzz.campaign.launch import Launch
-from gradfuzz.campaign.survey import Tally
-from gradfuzz.cli.console import FOUND, NOTHING_NEW, out, seconds, shown_time
-from gradfuzz.cli.display import PLAIN_EVERY, label_of
+from gradfuzz.cli.console import FOUND, NOTHING_NEW, out, seconds
+from gradfuzz.cli.display import PlainDisplay, status_line, watching
 from gradfuzz.cli.run import DEFAULT_STORE, StoreOption
+from gradfuzz.engine.config import Config
+from gradfuzz.engine.survey import State
 from gradfuzz.errors import TargetError
-from gradfuzz.program import known_targets
+from gradfuzz.findings.labels import NEW
+from gradfuzz.pool.launch import Launch
 from gradfuzz.program.model import FLOATS
+from gradfuzz.surveys.chains import ChainPlan, run_chains
+from gradfuzz.targets.homes import home_of, known_targets
 
 MAX_DEPTH = 4
 
@@ -48,73 +48,48 @@ def chain(
 
     Exit status: 0 nothing new, 1 findings, 2 wrong use or broken set-up.
     """
-    if target not in known_targets():
-        raise TargetError(f"unknown target {target!r}; known targets: {', '.join(known_targets())}")
+    home_of(target)  # raises for a name that is none
     if dtype not in FLOATS:
         raise TargetError(f"unknown dtype {dtype!r}; use one of {', '.join(FLOATS)}")
     paths = (os.getcwd(),) if module else ()
     launch = Launch(target, python or sys.executable, tuple(module or ()), paths, seconds(timeout))
     config = Config(launch, seconds=None, order=2 if gradients else 1, workers=workers or os.cpu_count() or 1)
     plan = ChainPlan(depth, gradients, points, dtype, tuple(op or ()), not only_wide)
-    listener = Lines(gradients, verbose)
-    tally = run_chains(config, plan, store, listener, say)
-    closing(tally, "chains", "points", (store != DEFAULT_STORE and f" --store {store}") or "")
+    with Verbose(gradients) if verbose else watching() as display:
+        state = run_chains(config, plan, store, display)
+    closing(state, store)
 
 
-def say(text: str) -> None:
-    out.print(text, markup=False)
-
-
-def closing(tally: Tally, items: str, things: str, where: str) -> None:
+def closing(state: State, store: Path) -> None:
     """The last lines, and the exit status."""
-    say(status(tally, items, things))
-    for reason, count in tally.reasons.most_common(12):
-        say(f"  {count:8d} inconclusive: {reason}")
-    new = [d for d in tally.findings if label_of(d) == "new"]
+    out.print(status_line(state), markup=False)
+    for reason, count in state.reasons.most_common(12):
+        out.print(f"  {count:8d} inconclusive: {reason}", markup=False)
+    new = [f for f in state.findings if f.label_name == NEW]
     owner = {"op": "one op", "composition": "the composition"}
-    blamed = ", ".join(f"{count} disagreements were {owner[kind]}'s" for kind, count in tally.blamed.items())
-    say(f"{len(tally.findings)} findings, {len(new)} of them not on the list of known ones" + (f"; {blamed}" if blamed else ""))
-    if tally.findings:
-        say(f"gradfuzz findings{where} lists them")
+    blamed = ", ".join(f"{count} disagreements were {owner[kind]}'s" for kind, count in state.blamed.items())
+    known = f"{len(state.findings)} findings, {len(new)} of them not on the list of known ones"
+    out.print(known + (f"; {blamed}" if blamed else ""), markup=False)
+    if state.findings:
+        where = f" --store {store}" if store != DEFAULT_STORE else ""
+        out.print(f"gradfuzz findings{where} lists them", markup=False)
     raise typer.Exit(FOUND if new else NOTHING_NEW)
 
 
-def status(tally: Tally, items: str, things: str) -> str:
-    counts = ", ".join(f"{count} {outcome}" for outcome, count in tally.counts.most_common())
-    total = f" of {tally.planned}" if tally.planned else ""
-    return (
-        f"{tally.done}{total} {items} in {shown_time(tally.seconds)}, {things}: {counts or 'none yet'}; "
-        f"{len(tally.findings)} findings, {tally.waiting} being confirmed"
-    )
+class Verbose(PlainDisplay):
+    """Everything: what is tested, and every point that was looked at alone."""
 
-
-class Lines:
-    """What is printed as a sweep goes: progress and findings, or everything."""
-
-    def __init__(self, gradients: bool, verbose: bool, say: Callable[[str], None] = say) -> None:
-        self.gradients, self.verbose, self.say = gradients, verbose, say
-        self.last = time.monotonic()
+    def __init__(self, gradients: bool) -> None:
+        super().__init__()
+        self.gradients = gradients
 
     def row(self, name: str, row: dict[str, Any]) -> None:
-        if not self.verbose:
-            return
         for order in (1, 2) if self.gradients else (1,):
             form = shown(name, order)
             self.say(f"Testing gradient of {form}")
             for seen in row["looked_at"]:
                 if (seen["order"] or 1) == order:
                     self.say(judged(form, seen))
-
-    def found(self, document: dict[str, Any]) -> None:
-        self.say(f"found {document['id']}: {document['api']}: {document['title']} [{label_of(document)}]")
-
-    def died(self, name: str, cause: str) -> None:
-        self.say(f"y = {name}: the worker {'did not come back' if cause == 'timeout' else 'died: ' + cause}")
-
-    def tick(self, tally: Tally) -> None:
-        if time.monotonic() - self.last >= PLAIN_EVERY:
-            self.last = time.monotonic()
-            self.say(status(tally, "chains", "points"))
 
 
 def shown(name: str, order: int) -> str:

@@ -10,20 +10,21 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from gradfuzz.campaign.launch import Launch
-from gradfuzz.campaign.pool import Pool
 from gradfuzz.cli.console import FOUND, NOTHING_NEW, out, seconds
 from gradfuzz.cli.run import MAX_ORDER
 from gradfuzz.errors import GradfuzzError, ProgramError
 from gradfuzz.oracles.check import Options
-from gradfuzz.program import Program, known_targets, language_for, parse, to_json
+from gradfuzz.pool.launch import Launch
+from gradfuzz.pool.pool import Pool
+from gradfuzz.program import Program, parse, to_json
+from gradfuzz.targets.homes import default_target, language_for
 
 STYLES = {"agree": "green", "disagree": "bold red", "inconclusive": "yellow", "unsupported": "dim", "invalid": "yellow"}
 
 
 def check(
     file: Annotated[Path, typer.Argument(help="A Program as text; see the README for the language.")],
-    target: Annotated[str, typer.Option(help="The library the Program is written for.")] = "torch",
+    target: Annotated[str, typer.Option(help="The library the Program is written for.")] = default_target(),
     python: Annotated[Optional[str], typer.Option(help="The interpreter that has the library.")] = None,
     order: Annotated[int, typer.Option(min=1, max=MAX_ORDER, help="The highest order of derivative.")] = 2,
     module: Annotated[Optional[list[str]], typer.Option(help="Also allow calls into this Python module: your own ops.")] = None,
@@ -38,7 +39,7 @@ def check(
     program = _read(file, target, modules)
     launch = Launch(target, python or sys.executable, modules, (str(Path.cwd()),) if modules else (), seconds(timeout))
     with Pool(launch, 1) as pool:
-        event = pool.run("examine", program=to_json(program), options=Options(order, None, seed).to_json())
+        event = pool.run("examine", program=to_json(program), options=Options(order, None, seed, ways=None).to_json())
         version = pool.version
     out.print(f"{target} {version}, {program.api}", markup=False)
     if event.kind == "died":
@@ -51,14 +52,13 @@ def check(
 
 
 def _read(file: Path, target: str, modules: tuple[str, ...]) -> Program:
-    if target not in known_targets():
-        raise GradfuzzError(f"unknown target {target!r}; known targets: {', '.join(known_targets())}")
+    language = language_for(target, modules)
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise GradfuzzError(f"{file} cannot be read: {error}") from None
     try:
-        return parse(text, language_for(target, modules))
+        return parse(text, language)
     except ProgramError as error:
         raise GradfuzzError(f"{file}: {error}") from None
 

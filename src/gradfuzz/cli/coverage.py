@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from gradfuzz.campaign.coverage import Group, coverage_of
 from gradfuzz.cli.console import out
 from gradfuzz.cli.run import DEFAULT_STORE, StoreOption
 from gradfuzz.errors import StoreError
 from gradfuzz.store import Store
+from gradfuzz.store.coverage import Group, coverage_of
 
 CampaignOption = Annotated[int | None, typer.Option("--campaign", help="Which campaign of the store; the last one by default.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="For programs.")]

@@ -11,12 +11,18 @@ from rich.panel import Panel
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from gradfuzz.campaign.campaign import State
-from gradfuzz.campaign.coverage import shares
 from gradfuzz.cli.console import out, shown_time
+from gradfuzz.engine.survey import State
+from gradfuzz.findings.finding import Finding
+from gradfuzz.store.coverage import shares
 
 PLAIN_EVERY = 10.0
 COLOURS = {"new": "bold red", "known": "yellow", "by-design": "dim"}
+
+
+def watching() -> PlainDisplay | LiveDisplay:
+    """A live panel on a terminal, plain lines elsewhere."""
+    return LiveDisplay() if out.is_terminal else PlainDisplay()
 
 
 class PlainDisplay:
@@ -36,8 +42,24 @@ class PlainDisplay:
             self.last = time.monotonic()
             out.print(status_line(state), markup=False)
 
-    def found(self, document: dict[str, Any]) -> None:
-        out.print(f"found {document['id']}: {document['api']}: {document['title']} [{label_of(document)}]", markup=False)
+    def found(self, finding: Finding) -> None:
+        self.say(f"found {finding.id}: {finding.api}: {finding.title} [{finding.label_name}]")
+
+    def say(self, text: str) -> None:
+        out.print(text, markup=False)
+
+    def row(self, name: str, row: dict[str, Any]) -> None:
+        """One chain, in all detail: for those who asked for it."""
+
+
+class Quiet(PlainDisplay):
+    """Nothing at all: what follows is for programs."""
+
+    def tick(self, state: State) -> None:
+        return None
+
+    def say(self, text: str) -> None:
+        return None
 
 
 class LiveDisplay:
@@ -56,27 +78,35 @@ class LiveDisplay:
     def tick(self, state: State) -> None:
         self.live.update(panel(state))
 
-    def found(self, document: dict[str, Any]) -> None:
-        label = label_of(document)
-        self.live.console.print(f"[{COLOURS[label]}]{document['id']}[/]  {document['api']}: {document['title']} [dim]({label})[/]")
+    def found(self, finding: Finding) -> None:
+        label = finding.label_name
+        self.live.console.print(f"[{COLOURS[label]}]{finding.id}[/]  {finding.api}: {finding.title} [dim]({label})[/]")
 
+    def say(self, text: str) -> None:
+        self.live.console.print(text, markup=False)
 
-def label_of(document: dict[str, Any]) -> str:
-    return str((document["label"] or {}).get("label", "new"))
+    def row(self, name: str, row: dict[str, Any]) -> None:
+        """One chain, in all detail: for those who asked for it."""
 
 
 def rate(state: State) -> float:
-    return (state.mutants - state.before) / max(1e-9, time.monotonic() - state.began)
+    return (state.done - state.before) / max(1e-9, time.monotonic() - state.began)
 
 
 def status_line(state: State) -> str:
-    kinds = Counter(d["kind"] for d in state.findings)
+    """Where it stands, in one line: how many were done, what came of them, how long it goes on."""
+    kinds = Counter(f.kind for f in state.findings)
     found = ", ".join(f"{n} {kind}" for kind, n in kinds.most_common()) or "none yet"
     left = f", {shown_time(max(0.0, state.deadline - time.monotonic()))} left" if state.deadline else ""
-    return (
-        f"{state.mutants} mutants ({rate(state):.0f}/s), {100 * state.validity:.1f} % valid, rules: {shares(state.existing, state.rules)}, "
-        f"findings: {found}, {state.waiting} being confirmed{left}"
-    )
+    done = f"{state.done} of {state.planned}" if state.planned else str(state.done)
+    middle = _verdicts(state)
+    if state.existing or state.rules:
+        middle = f"{100 * state.validity:.1f} % valid, rules: {shares(state.existing, state.rules)}"
+    return f"{done} {state.things} ({rate(state):.0f}/s), {middle}, findings: {found}, {state.waiting} being confirmed{left}"
+
+
+def _verdicts(state: State) -> str:
+    return ", ".join(f"{n} {outcome}" for outcome, n in state.counts.most_common()) or "nothing yet"
 
 
 def panel(state: State) -> Panel:
@@ -87,10 +117,11 @@ def panel(state: State) -> Panel:
     table.add_row("progress", ProgressBar(total=total, completed=done, width=48))
     left = shown_time(max(0.0, state.deadline - time.monotonic())) if state.deadline else "until all are done"
     table.add_row("time left", left if not state.finishing else "finishing what is suspected")
-    table.add_row("mutants", f"{state.mutants}  ({rate(state):.0f}/s, {100 * state.validity:.1f} % valid)")
-    table.add_row("verdicts", ", ".join(f"{n} {outcome}" for outcome, n in sorted(state.counts.items(), key=lambda c: -c[1])))
-    table.add_row("rules", shares(state.existing, state.rules))
-    kinds = Counter(d["kind"] for d in state.findings)
+    table.add_row(state.things, f"{state.done}  ({rate(state):.0f}/s, {100 * state.validity:.1f} % valid)")
+    table.add_row("verdicts", _verdicts(state))
+    if state.existing or state.rules:
+        table.add_row("rules", shares(state.existing, state.rules))
+    kinds = Counter(f.kind for f in state.findings)
     table.add_row("findings", ", ".join(f"{n} {kind}" for kind, n in kinds.most_common()) or "none yet")
     table.add_row("being confirmed", str(state.waiting))
     return Panel(table, title="gradfuzz", title_align="left", border_style="blue", expand=False)
@@ -98,7 +129,7 @@ def panel(state: State) -> Panel:
 
 def _progress(state: State) -> tuple[float, float]:
     if state.planned:
-        return float(min(state.mutants, state.planned)), float(state.planned)
+        return float(min(state.done, state.planned)), float(state.planned)
     if state.deadline:
         return time.monotonic() - state.began, state.deadline - state.began
     return 0.0, 1.0

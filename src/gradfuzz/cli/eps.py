@@ -13,11 +13,10 @@ import typer
 
 from gradfuzz.cli.console import out
 from gradfuzz.errors import GradfuzzError
+from gradfuzz.targets.homes import default_target, homes
+from gradfuzz.testing.inputs import parse_input
 from gradfuzz.testing.library import pick
-from gradfuzz.testing.signature import parse_input
 from gradfuzz.testing.step_curve import png, step_curve
-
-LIBRARIES = {"torch": "torch", "jax": "jax", "tensorflow": "tensorflow", "autograd": "autograd"}
 
 
 def eps(
@@ -36,7 +35,7 @@ def eps(
     Too small a step drowns in rounding, too large a one in truncation: a U with its bottom near the cube root of the rounding unit.
     """
     called = find_function(function)
-    name = library or LIBRARIES.get(function.replace(":", ".").split(".")[0], "torch")
+    name = library or owner(function)
     inputs = [parse_input(text, i) for i, text in enumerate(input or ["x: float64"])]
     chosen = pick(name, ())
     with chosen.session():
@@ -50,6 +49,12 @@ def eps(
     out.print(f"smallest error {error_there:.1e} at step {step:.1e}", markup=False)
     out.print(f"step that gradfuzz takes first: {curve.chosen:.1e}; theoretical optimum δ^(1/3): {curve.optimum:.1e}", markup=False)
     out.print(f"wrote {to}", markup=False)
+
+
+def owner(function: str) -> str:
+    """The library that a dotted name starts with; else the one that is meant where nobody says."""
+    root = function.replace(":", ".").split(".")[0]
+    return next((name for name, home in homes().items() if home.about["module"] == root), default_target())
 
 
 def find_function(path: str) -> Callable[..., Any]:

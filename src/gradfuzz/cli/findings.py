@@ -12,9 +12,8 @@ from rich.syntax import Syntax
 from rich.table import Table
 
 from gradfuzz.cli.console import out
-from gradfuzz.cli.display import COLOURS, label_of
+from gradfuzz.cli.display import COLOURS
 from gradfuzz.cli.run import DEFAULT_STORE, StoreOption
-from gradfuzz.findings.document import public
 from gradfuzz.findings.issue import issue_text
 from gradfuzz.store import Store
 
@@ -27,26 +26,26 @@ def findings(
     everything: Annotated[bool, typer.Option("--all", help="Also what could not be confirmed.")] = False,
 ) -> None:
     """List what was found, newest campaign last."""
-    documents = Store(store, create=False).findings(unconfirmed=everything)
+    listed = Store(store, create=False).findings(unconfirmed=everything)
     if as_json:
-        print(json.dumps([public(d) for d in documents], indent=2))
+        print(json.dumps([f.public() for f in listed], indent=2))
         return
-    if not documents:
+    if not listed:
         out.print("nothing was found")
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("id", "api", "what is wrong", "expected", "actual", "met", "label"):
         table.add_column(column, overflow="fold")
-    for d in documents:
-        label = label_of(d) if d["confirmed"] else "unconfirmed"
+    for f in listed:
+        label = f.label_name if f.confirmed else "unconfirmed"
         style = COLOURS.get(label, "dim")
         table.add_row(
-            f"[{style}]{d['id']}[/]",
-            escape(d["api"]),
-            escape(d["title"]),
-            _short(d["expected"]),
-            _short(d["actual"]),
-            str(d["times"]),
+            f"[{style}]{f.id}[/]",
+            escape(f.api),
+            escape(f.title),
+            _short(f.verdict.expected),
+            _short(f.verdict.actual),
+            str(f.times),
             label,
         )
     out.print(table)
@@ -54,34 +53,35 @@ def findings(
 
 def show(identity: IdArgument, store: StoreOption = DEFAULT_STORE) -> None:
     """Show one finding in full: the Program, what each scenario says, the error bar, the label."""
-    d = Store(store, create=False).finding(identity)
-    out.print(f"[bold]{d['id']}[/]  {escape(d['api'])}: {escape(d['title'])}")
-    out.print(f"{d['target']} {d['version']}, met {d['times']} times, {'confirmed' if d['confirmed'] else 'not confirmed'}")
-    if d["label"]:
-        out.print(f"{d['label']['label']}: {d['label']['reason']} {d['label']['link']}", markup=False)
+    f = Store(store, create=False).finding(identity)
+    verdict, detail = f.verdict, f.verdict.detail
+    out.print(f"[bold]{f.id}[/]  {escape(f.api)}: {escape(f.title)}")
+    out.print(f"{f.target} {f.version}, met {f.times} times, {'confirmed' if f.confirmed else 'not confirmed'}")
+    if f.label:
+        out.print(f"{f.label.label}: {f.label.reason} {f.label.link}", markup=False)
     out.print()
-    out.print(d["explanation"], markup=False)
-    out.print(Panel(Syntax(d["text"].rstrip(), "python", background_color="default"), title="Program", title_align="left"))
+    out.print(f.explanation, markup=False)
+    out.print(Panel(Syntax(f.text.rstrip(), "python", background_color="default"), title="Program", title_align="left"))
     table = Table(box=None, pad_edge=False)
     table.add_column("scenario")
     table.add_column("says")
-    for name, number in (d["detail"].get("numbers") or {}).items():
+    for name, number in (detail.get("numbers") or {}).items():
         table.add_row(name, repr(number))
-    if d["detail"].get("numeric") is not None:
-        error = d["detail"].get("numeric_error")
-        table.add_row("numeric", repr(d["detail"]["numeric"]) + (f" ± {error:.1e}" if error is not None else ""))
-    if d["detail"].get("steps"):
-        table.add_row("steps of the ladder", f"{d['detail']['steps']}, {d['detail']['steps_agreeing_with_ad']} of them agree with AD")
+    if detail.get("numeric") is not None:
+        error = detail.get("numeric_error")
+        table.add_row("numeric", repr(detail["numeric"]) + (f" ± {error:.1e}" if error is not None else ""))
+    if detail.get("steps"):
+        table.add_row("steps of the ladder", f"{detail['steps']}, {detail['steps_agreeing_with_ad']} of them agree with AD")
     if table.row_count:
         out.print(table)
-    out.print(escape(d["reason"]))
-    if d.get("script_output"):
-        out.print(Panel(escape(d["script_output"].rstrip()), title="its script says", title_align="left"))
+    out.print(escape(verdict.reason))
+    if f.script_output:
+        out.print(Panel(escape(f.script_output.rstrip()), title="its script says", title_align="left"))
 
 
 def repro(identity: IdArgument, store: StoreOption = DEFAULT_STORE) -> None:
     """Print the script that proves a finding: `gradfuzz repro ID > bug.py; python bug.py` exits 1 while the bug is there."""
-    print(Store(store, create=False).finding(identity)["reproducer"], end="")
+    print(Store(store, create=False).finding(identity).script, end="")
 
 
 def issue(identity: IdArgument, store: StoreOption = DEFAULT_STORE) -> None:

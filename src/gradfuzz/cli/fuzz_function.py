@@ -9,14 +9,15 @@ import typer
 from gradfuzz.cli.eps import find_function
 from gradfuzz.cli.run import DEFAULT_STORE, MAX_ORDER, StoreOption, run
 from gradfuzz.errors import GradfuzzError, ProgramError
-from gradfuzz.program import language_for, parse
-from gradfuzz.testing.signature import Input, parse_input
+from gradfuzz.program import parse
+from gradfuzz.targets.homes import default_target, language_for
+from gradfuzz.testing.inputs import Input, parse_input
 
 
 def fuzz_function(
     function: Annotated[str, typer.Argument(help="Your function, as module:function; the module is imported and trusted.")],
     input: Annotated[list[str], typer.Option(help='An input, as in "x: float64[3, 4]". Once for each argument, in order.')],
-    target: Annotated[str, typer.Option(help="The library that the function is written for.")] = "torch",
+    target: Annotated[str, typer.Option(help="The library that the function is written for.")] = default_target(),
     python: Annotated[Optional[str], typer.Option(help="The interpreter that has the library.")] = None,
     time: Annotated[Optional[str], typer.Option(help="How long: 90s, 5m, 1h30m.")] = None,
     mutants: Annotated[Optional[int], typer.Option(min=1, help="Stop after so many mutants.")] = None,

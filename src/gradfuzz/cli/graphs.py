@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-import time as clock
-from typing import Annotated, Any, Optional
+from typing import Annotated, Optional
 
 import typer
 
-from gradfuzz.campaign.config import DEFAULT_SECONDS, Config
-from gradfuzz.campaign.graphs import GraphPlan, run_graphs
-from gradfuzz.campaign.launch import Launch
-from gradfuzz.campaign.survey import Tally
-from gradfuzz.cli.chain import closing, say, status
-from gradfuzz.cli.console import seconds
-from gradfuzz.cli.display import PLAIN_EVERY, label_of
+from gradfuzz.cli.chain import closing
+from gradfuzz.cli.console import out, seconds
+from gradfuzz.cli.display import watching
 from gradfuzz.cli.run import DEFAULT_STORE, MAX_ORDER, StoreOption
-from gradfuzz.errors import TargetError
-from gradfuzz.program import known_targets
+from gradfuzz.engine.config import DEFAULT_SECONDS, Config
+from gradfuzz.engine.survey import State
+from gradfuzz.pool.launch import Launch
+from gradfuzz.surveys.graphs import GraphPlan, run_graphs
+from gradfuzz.targets.homes import home_of, known_targets
 
 
 def graphs(
@@ -41,44 +39,23 @@ def graphs(
 
     Exit status: 0 nothing new, 1 findings, 2 wrong use or broken set-up.
     """
-    if target not in known_targets():
-        raise TargetError(f"unknown target {target!r}; known targets: {', '.join(known_targets())}")
+    home_of(target)  # raises for a name that is none
     paths = (os.getcwd(),) if module else ()
     launch = Launch(target, python or sys.executable, tuple(module or ()), paths, seconds(timeout))
     limit = seconds(time) if time else (None if count else DEFAULT_SECONDS)
     config = Config(launch, seed, limit, order=order, workers=workers or os.cpu_count() or 1)
-    tally = run_graphs(config, GraphPlan(size, count), store, Watch(), say)
-    say(summary(tally))
-    closing(tally, "graphs", "graphs", (store != DEFAULT_STORE and f" --store {store}") or "")
+    with watching() as display:
+        state = run_graphs(config, GraphPlan(size, count), store, display)
+    out.print(summary(state), markup=False)
+    closing(state, store)
 
 
-def summary(tally: Tally) -> str:
+def summary(state: State) -> str:
     """How many ran, how many said something, how fast."""
-    total = sum(tally.counts.values()) or 1
-    valid = total - tally.counts["invalid"]
-    conclusive = tally.counts["agree"] + tally.counts["disagree"]
+    total = sum(state.counts.values()) or 1
+    valid = total - state.counts["invalid"]
+    conclusive = state.counts["agree"] + state.counts["disagree"]
     return (
         f"{100 * valid / total:.1f} % valid, {100 * conclusive / (valid or 1):.1f} % of these conclusive, "
-        f"{tally.extra['calls'] / total:.1f} calls a graph, {total / (tally.cpu or 1):.0f} graphs per second of a worker's CPU"
+        f"{state.extra['calls'] / total:.1f} calls a graph, {total / (state.cpu or 1):.0f} graphs per second of a worker's CPU"
     )
-
-
-class Watch:
-    """Progress now and then, and a line for each finding."""
-
-    def __init__(self) -> None:
-        self.last = clock.monotonic()
-
-    def row(self, name: str, row: dict[str, Any]) -> None:
-        return None
-
-    def found(self, document: dict[str, Any]) -> None:
-        say(f"found {document['id']}: {document['api']}: {document['title']} [{label_of(document)}]")
-
-    def died(self, name: str, cause: str) -> None:
-        say(f"graph {name}: the worker {'did not come back' if cause == 'timeout' else 'died: ' + cause}")
-
-    def tick(self, tally: Tally) -> None:
-        if clock.monotonic() - self.last >= PLAIN_EVERY:
-            self.last = clock.monotonic()
-            say(status(tally, "graphs", "graphs"))

@@ -11,14 +11,15 @@ import typer
 
 from gradfuzz.cli.console import out
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.targets.recording import RECORDINGS
+from gradfuzz.targets.homes import default_target, homes
+from gradfuzz.targets.record import recordable
 
-_SCRIPT = Path(__file__).parent.parent / "worker" / "record.py"
+_SCRIPT = Path(__file__).parent.parent / "worker" / "run_recorded.py"
 
 
 def record(
     command: Annotated[list[str], typer.Argument(metavar="-- python PROGRAM …", help="What to run; PROGRAM is a file or -m MODULE.")],
-    target: Annotated[str, typer.Option(help="Whose calls to record: " + ", ".join(RECORDINGS) + ".")] = "torch",
+    target: Annotated[str, typer.Option(help="Whose calls to record: " + ", ".join(recordable()) + ".")] = default_target(),
     to: Annotated[Path, typer.Option(help="The file of seeds to write.")] = Path("seeds.jsonl"),
     contents: Annotated[bool, typer.Option("--contents", help="Also store what the tensors hold. Off: only shapes and types.")] = False,
 ) -> None:
@@ -27,8 +28,8 @@ def record(
     `gradfuzz record -- python train.py` and then `gradfuzz run torch --seeds seeds.jsonl` fuzzes just what your program uses.
     The program runs as it would alone, a little slower; its exit status is passed on.
     """
-    if target not in RECORDINGS:
-        raise GradfuzzError(f"calls of {target!r} cannot be recorded; known: {', '.join(RECORDINGS)}")
+    if target not in recordable():
+        raise GradfuzzError(f"calls of {target!r} cannot be recorded; known: {', '.join(recordable())}")
     if len(command) < 2 or "python" not in os.path.basename(command[0]):
         raise GradfuzzError("say what to run after --, as in: gradfuzz record -- python train.py")
     if command[1] != "-m" and not Path(command[1]).exists():
@@ -36,9 +37,10 @@ def record(
     if not to.parent.is_dir():
         raise GradfuzzError(f"--to {to}: there is no folder {to.parent}")
     before = to.stat().st_mtime_ns if to.exists() else None
-    mode = "contents" if contents else "shapes"
+    mode, home = "contents" if contents else "shapes", homes()[target]
     try:
-        done = subprocess.run([command[0], str(_SCRIPT), target, str(to.resolve()), mode, "--", *command[1:]], check=False)
+        settings = [home.name, home.package, str(home.folder), str(to.resolve()), mode]
+        done = subprocess.run([command[0], str(_SCRIPT), *settings, "--", *command[1:]], check=False)
     except OSError as error:
         raise GradfuzzError(f"{command[0]} cannot be started: {error.strerror}") from None
     if to.exists() and to.stat().st_mtime_ns != before:

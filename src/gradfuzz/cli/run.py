@@ -9,17 +9,18 @@ from typing import Annotated, Optional
 
 import typer
 
-from gradfuzz.campaign.config import DEFAULT_SECONDS, Config
-from gradfuzz.campaign.launch import Launch
-from gradfuzz.campaign.start import run_campaign
 from gradfuzz.cli.console import FOUND, NOTHING_NEW, out, seconds
-from gradfuzz.cli.display import LiveDisplay, PlainDisplay, label_of, status_line
-from gradfuzz.errors import GradfuzzError, TargetError
-from gradfuzz.program import known_targets
-from gradfuzz.targets.protocol import nestings, scenario_name
+from gradfuzz.cli.display import status_line, watching
+from gradfuzz.engine.config import DEFAULT_SECONDS, Config
+from gradfuzz.errors import GradfuzzError
+from gradfuzz.findings.labels import NEW
+from gradfuzz.pool.launch import Launch
+from gradfuzz.surveys.depth import DEFAULT_ORDER
+from gradfuzz.surveys.mutants import run_mutants
+from gradfuzz.targets.base.scenario import Scenario, nestings
+from gradfuzz.targets.homes import home_of, known_targets
 
 MAX_ORDER = 4
-DEFAULT_ORDER = 3
 DEFAULT_STORE = Path("gradfuzz.db")
 
 StoreOption = Annotated[Path, typer.Option("--store", help="The file that campaigns and findings are kept in.")]
@@ -56,8 +57,7 @@ def run(
 
     Exit status: 0 nothing new, 1 findings, 2 wrong use or broken set-up.
     """
-    if target not in known_targets():
-        raise TargetError(f"unknown target {target!r}; known targets: {', '.join(known_targets())}")
+    home_of(target)  # raises for a name that is none
     limit = seconds(time) if time else (None if mutants else DEFAULT_SECONDS)
     launch = Launch(
         target, python or sys.executable, tuple(module or ()), (os.getcwd(),) if module else (), seconds(timeout), memory,
@@ -68,11 +68,10 @@ def run(
         launch, seed, limit, mutants, tuple(api or ()) + names, listed, tuple(map(str, seeds or ())), order,
         _scenarios(scenario or [], order or DEFAULT_ORDER), workers or os.cpu_count() or 1,
     )  # fmt: skip
-    display = LiveDisplay() if out.is_terminal else PlainDisplay()
-    with display:
-        _, state = run_campaign(config, store, resume, display, lambda text: out.print(text, markup=False))
+    with watching() as display:
+        state = run_mutants(config, store, resume, display)
     out.print(status_line(state), markup=False)
-    new = [d for d in state.findings if label_of(d) == "new"]
+    new = [f for f in state.findings if f.label_name == NEW]
     out.print(f"{len(state.findings)} findings, {len(new)} of them not on the list of known ones", markup=False)
     where = f" --store {store}" if store != DEFAULT_STORE else ""
     if state.findings:
@@ -95,8 +94,8 @@ def _api_file(path: Path | None) -> tuple[str, ...]:
 
 
 def _scenarios(names: list[str], order: int) -> tuple[str, ...]:
-    known = [scenario_name(m) for k in range(1, order + 1) for m in nestings(k)]
+    known = [s for k in range(1, order + 1) for s in nestings(k)]
     for name in names:
-        if name not in known:
-            raise GradfuzzError(f"unknown scenario {name!r} at order {order}; known: {', '.join(known)}")
+        if Scenario.named(name) not in known:
+            raise GradfuzzError(f"unknown scenario {name!r} at order {order}; known: {', '.join(s.name for s in known)}")
     return tuple(names)

@@ -8,11 +8,11 @@ from typing import Annotated, Optional
 import typer
 from rich.table import Table
 
-from gradfuzz.campaign.launch import Launch
-from gradfuzz.campaign.pool import Pool
 from gradfuzz.cli.console import out
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.program import known_targets
+from gradfuzz.pool.launch import Launch
+from gradfuzz.pool.pool import Pool
+from gradfuzz.targets.homes import known_targets
 
 
 def targets(python: Annotated[Optional[str], typer.Option(help="Look into this interpreter instead of this one.")] = None) -> None:

@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any
+from gradfuzz.findings.finding import Finding
+from gradfuzz.targets.homes import homes
 
-NAMES = {"torch": "PyTorch", "jax": "JAX", "tensorflow": "TensorFlow", "oneflow": "OneFlow"}
+# What a tracker calls its sections where the target's folder does not say.
+HEADINGS = {"bug": "Describe the bug", "script": "To reproduce", "versions": "Versions"}
 
 
-def issue_text(document: dict[str, Any]) -> str:
+def issue_text(finding: Finding) -> str:
     """Markdown: what is wrong, a script, expected and actual, versions."""
-    library = NAMES.get(document["target"], document["target"])
-    error = f" (error bar {document['error_bar']:.1e})" if document.get("error_bar") else ""
+    home = homes().get(finding.target)
+    library = home.title if home is not None else finding.target
+    headings = {**HEADINGS, **(home.about.get("tracker", {}) if home is not None else {})}
+    verdict = finding.verdict
+    error = f" (error bar {verdict.error_bar:.1e})" if verdict.error_bar else ""
     lines = [
-        f"# {document['api']}: {document['title']}",
+        f"# {finding.api}: {finding.title}",
         "",
-        "## Describe the bug",
+        f"## {headings['bug']}",
         "",
-        document["explanation"],
+        finding.explanation,
         "",
-        document["reason"],
+        verdict.reason,
         "",
         "The function, at the smallest inputs that show it:",
         "",
         "```python",
-        document["text"].rstrip(),
+        finding.text.rstrip(),
         "```",
         "",
         "Here `tensor(shape, dtype, values)` is a tensor; the script below spells it out.",
         "",
-        "## To reproduce",
+        f"## {headings['script']}",
         "",
         f"This script needs {library} and NumPy. It exits with 1 while the bug is there.",
         "",
         "<details><summary>script</summary>",
         "",
         "```python",
-        document["reproducer"].rstrip(),
+        finding.script.rstrip(),
         "```",
         "",
         "</details>",
@@ -43,17 +48,17 @@ def issue_text(document: dict[str, Any]) -> str:
         "It prints:",
         "",
         "```",
-        (document.get("script_output") or "").rstrip(),
+        finding.script_output.rstrip(),
         "```",
         "",
         "## Expected and actual",
         "",
-        f"- expected: `{document['expected']}`{error}",
-        f"- actual: `{document['actual']}`",
+        f"- expected: `{verdict.expected}`{error}",
+        f"- actual: `{verdict.actual}`",
         "",
-        "## Versions",
+        f"## {headings['versions']}",
         "",
-        f"- {library} {document['version']}, CPU",
+        f"- {library} {finding.version}, CPU",
         "",
         "Found with gradfuzz.",
     ]

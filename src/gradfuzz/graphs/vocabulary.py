@@ -14,9 +14,10 @@ from typing import Any, Callable
 import numpy as np
 
 from gradfuzz.chains.ops import Op
-from gradfuzz.chains.surface import callables, required
 from gradfuzz.program.model import Call, Let, Program, Ref, Tensor, Values
-from gradfuzz.targets.protocol import Target, Vec
+from gradfuzz.targets.base.callables import callables, required
+from gradfuzz.targets.base.protocol import Target, Vec
+from gradfuzz.targets.base.scenario import DIRECT, FORWARD
 
 Array = Any
 
@@ -147,7 +148,7 @@ def _slopes(point: Any, arrays: list[Array], which: int) -> Any:
     """The derivative along one of the directions, forward mode; None where there is none."""
     direction = Vec([a if i == which else np.zeros(a.shape) for i, a in enumerate(arrays)])
     try:
-        outcome = point.run(("f",), [direction], Vec([np.ones(o.shape) for o in point.run((), [], None).outputs]))
+        outcome = point.run(FORWARD, [direction], Vec([np.ones(o.shape) for o in point.run(DIRECT, [], None).outputs]))
         return np.asarray(outcome.result[0], float)
     except (KeyboardInterrupt, SystemExit):
         raise

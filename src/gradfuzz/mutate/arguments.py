@@ -8,7 +8,7 @@ from typing import Any, Callable
 
 from gradfuzz.mutate.edits import Edit
 from gradfuzz.program.model import Call, Expr, Program, Tensor, children
-from gradfuzz.targets.protocol import Overload, Parameter
+from gradfuzz.targets.base.protocol import Overload, Parameter
 
 # What a Program's call takes; see Target.parameters.
 Menu = Callable[[str], list[Overload]]

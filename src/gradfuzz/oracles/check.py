@@ -10,33 +10,37 @@ from gradfuzz.oracles.precision import check_precision
 from gradfuzz.oracles.status import check_status
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.value import check_value
-from gradfuzz.oracles.variant import check_variants, due
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, INTERNAL, INVALID, UNSUPPORTED, Verdict, most_interesting
+from gradfuzz.oracles.ways import check_ways
 from gradfuzz.program.model import COMPLEXES, FLOATS, Program
-from gradfuzz.targets.protocol import MODE_NAMES, Modes, Outcome, Refusal, Target, scenario_name
+from gradfuzz.targets.base.protocol import Outcome, Refusal, Target
+from gradfuzz.targets.base.scenario import DIRECT, REVERSE, Scenario
 
 LOW = tuple(d for d in FLOATS + COMPLEXES if d not in ("float64", "complex128"))
 
 
-@dataclass
+@dataclass(frozen=True)
 class Options:
-    """Which derivatives to compute. Everything that changes a verdict is in here, so that a finding can be replayed."""
+    """How deep and in which ways to look. Everything that changes a verdict is in here, so that a finding can be replayed."""
 
     order: int = 2
-    scenarios: frozenset[str] | None = None
-    salt: int = 0
+    scenarios: frozenset[Scenario] | None = None  # plain ones; None: all of them
+    salt: int = 0  # chooses the directions
     strict: bool = False  # the referee is asked even where the cheap rungs agree
-    variants: bool = True  # a fraction of the mutants runs in another way, too
+    ways: tuple[str, ...] | None = ()  # beside the plain one; None: all that the target has
 
     def to_json(self) -> dict[str, Any]:
-        names = None if self.scenarios is None else sorted(self.scenarios)
-        return {"order": self.order, "scenarios": names, "salt": self.salt, "strict": self.strict, "variants": self.variants}
+        names = None if self.scenarios is None else sorted(s.name for s in self.scenarios)
+        ways = None if self.ways is None else list(self.ways)
+        return {"order": self.order, "scenarios": names, "salt": self.salt, "strict": self.strict, "ways": ways}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Options:
-        names = data.get("scenarios")
-        scenarios = None if names is None else frozenset(names)
-        return Options(int(data["order"]), scenarios, int(data.get("salt", 0)), bool(data.get("strict")), bool(data.get("variants", True)))
+        names, ways = data.get("scenarios"), data.get("ways", ())
+        scenarios = None if names is None else frozenset(map(Scenario.named, names))
+        return Options(
+            int(data["order"]), scenarios, int(data.get("salt", 0)), bool(data.get("strict")), None if ways is None else tuple(ways)
+        )
 
 
 @dataclass
@@ -58,11 +62,8 @@ class Examination:
         return [v for v in self.verdicts if v.is_finding]
 
 
-def examine(target: Target, program: Program, options: Options, keep_rules: bool = False, thorough: bool = False) -> Examination:
-    """Run the Program in every scenario up to the order and judge. Never raises for what the library does.
-
-    `thorough`: in every variant of the target too, rather than in the one whose turn it is.
-    """
+def examine(target: Target, program: Program, options: Options, keep_rules: bool = False) -> Examination:
+    """Run the Program in every scenario up to the order and judge. Never raises for what the library does."""
     try:
         trial = Trial(target, program, options.salt)
     except (KeyboardInterrupt, SystemExit):
@@ -83,12 +84,10 @@ def examine(target: Target, program: Program, options: Options, keep_rules: bool
         if any(order > 1 or v.oracle != "status" for v in findings) or not any(v.outcome == AGREE for v in found):
             break  # derivatives of a wrong or unknown derivative say nothing new
         # Where one mode raises and the other is right, nestings of the other alone go on.
-        failed |= {mode for mode, name in MODE_NAMES.items() if any(name in v.scenarios for v in findings)}
-    variants = target.variants if thorough else due(target, program, options.salt)
-    # With no scenario asked for, variants are none either.
-    asked = options.variants and (options.scenarios is None or bool(options.scenarios))
-    if variants and asked and not any(v.is_finding for v in verdicts):
-        verdicts.extend(check_variants(trial, variants))
+        failed |= {s.modes[0] for v in findings for s in v.scenarios if s.order == 1}
+    ways = target.ways if options.ways is None else options.ways
+    if ways and not any(v.is_finding for v in verdicts):
+        verdicts.extend(check_ways(trial, ways))
     rules = trial.point.rules() if keep_rules else []
     rule = trial.rule() if any(v.is_finding for v in verdicts) else ""
     return Examination(verdicts, rules, rule, trial=trial)
@@ -96,40 +95,33 @@ def examine(target: Target, program: Program, options: Options, keep_rules: bool
 
 def _refused(refusal: Refusal) -> Examination:
     if refusal.kind == "internal":
-        verdict = Verdict(DISAGREE, "status", INTERNAL, 0, ["direct"], refusal.message[:600], "no assertion", refusal.message[:600])
+        verdict = Verdict(DISAGREE, "status", INTERNAL, 0, [DIRECT], refusal.message[:600], "no assertion", refusal.message[:600])
+        verdict.symptom, verdict.subject = refusal.symptom, "any"
         return Examination([verdict], error=refusal)
     return Examination([Verdict(INVALID, "status", reason=refusal.message[:300])], error=refusal)
 
 
 def _examine_order(trial: Trial, order: int, options: Options, low: bool, failed: set[str]) -> list[Verdict]:
     verdicts: list[Verdict] = []
-    ways: dict[Modes, Outcome] = {}
-    for modes in trial.scenarios(order, options.scenarios):
-        if failed.intersection(modes):
+    ran: dict[Scenario, Outcome] = {}
+    for scenario in trial.scenarios(order, options.scenarios):
+        if failed.intersection(scenario.modes):
             continue
-        outcome = trial.outcome(modes)
+        outcome = trial.outcome(scenario)
         if isinstance(outcome, Refusal):
             if outcome.kind == "gauge":
                 # The library has found that the outputs are free up to a phase: no derivative of them means anything.
                 return [Verdict(INCONCLUSIVE, "status", order=order, reason=f"gauge: {outcome.message[:200]}")]
-            verdicts.append(check_status(trial, modes, outcome))
+            verdicts.append(check_status(trial, scenario, outcome))
             continue
-        ways[modes] = outcome
-        if modes == ("r",):
+        ran[scenario] = outcome
+        if scenario == REVERSE:
             trial.mute(outcome.live)
-        value = check_value(trial, modes, outcome)
+        value = check_value(trial, scenario, outcome)
         if value is not None:
             verdicts.append(value)
-    if order == 1 and ("r",) not in ways and not any(any(w.live or [True]) for w in ways.values()):
+    if order == 1 and REVERSE not in ran and not any(any(o.live or [True]) for o in ran.values()):
         return [*verdicts, Verdict(UNSUPPORTED, "status", order=1, reason="declared to have no derivative")]
-    if ways:
-        verdicts.extend(check_precision(trial, ways) if low else check_gradient(trial, order, ways, options.strict))
+    if ran:
+        verdicts.extend(check_precision(trial, ran) if low else check_gradient(trial, order, ran, options.strict))
     return verdicts
-
-
-def summary(examination: Examination) -> list[tuple[str, str, str]]:
-    """(scenario, outcome, reason) rows for people."""
-    return [(", ".join(v.scenarios) or v.oracle, v.outcome, v.reason) for v in examination.verdicts]
-
-
-__all__ = ["Examination", "Options", "examine", "scenario_name", "summary"]

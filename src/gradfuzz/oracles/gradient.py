@@ -13,7 +13,8 @@ import numpy as np
 from gradfuzz.oracles import referee
 from gradfuzz.oracles.trial import DOUBLE_UNIT, Trial
 from gradfuzz.oracles.verdict import AGREE, INCONCLUSIVE, Verdict
-from gradfuzz.targets.protocol import QUICK_STEP, Modes, Outcome, Refusal
+from gradfuzz.targets.base.protocol import QUICK_STEP, Outcome, Refusal
+from gradfuzz.targets.base.scenario import Scenario, pure
 
 # Two modes of AD do the same sums in another order: they agree to rounding, far below this.
 MODES_AGREE = 1e-9
@@ -23,10 +24,10 @@ NUMERIC_AGREES = 1e-7
 STEP = QUICK_STEP
 
 
-def check_gradient(trial: Trial, order: int, ways: dict[Modes, Outcome], strict: bool = False) -> list[Verdict]:
-    """Verdicts on the scenarios of one order that ran. `ways` holds at least one. `strict`: the cheap rungs are not enough."""
-    numbers = {modes: trial.number(outcome) for modes, outcome in ways.items()}
-    base = base_modes(trial, order)
+def check_gradient(trial: Trial, order: int, ran: dict[Scenario, Outcome], strict: bool = False) -> list[Verdict]:
+    """Verdicts on the scenarios of one order that ran. `ran` holds at least one. `strict`: the cheap rungs are not enough."""
+    numbers = {scenario: trial.number(outcome) for scenario, outcome in ran.items()}
+    base = base_scenario(trial, order)
     if base is None:
         return [Verdict(INCONCLUSIVE, "gradient", order=order, reason="nothing of the order below to difference")]
     if not strict and quick_agreement(trial, base, list(numbers.values())):
@@ -42,23 +43,23 @@ def _agreement(order: int) -> Verdict:
     return Verdict(AGREE, "gradient", order=order)
 
 
-def base_modes(trial: Trial, order: int) -> Modes | None:
+def base_scenario(trial: Trial, order: int) -> Scenario | None:
     """The scenario one order below whose difference quotient is the numeric derivative."""
     for mode in ("r", "f"):
-        base: Modes = (mode,) * (order - 1)
-        if not base or not isinstance(trial.outcome(base), Refusal):
+        base = pure(mode, order - 1)
+        if not base.modes or not isinstance(trial.outcome(base), Refusal):
             return base
     return None
 
 
-def quick_agreement(trial: Trial, base: Modes, numbers: list[float]) -> bool:
+def quick_agreement(trial: Trial, base: Scenario, numbers: list[float]) -> bool:
     """Whether the modes agree with each other and with one central difference. NaN agrees with nothing."""
     low, high = min(numbers), max(numbers)
     size = max(abs(low), abs(high))
     if not high - low <= MODES_AGREE * size:
         return False
-    us = [trial.direction(i) for i in range(len(base))]
-    along = trial.direction(len(base))
+    us = trial.directions(base.order)
+    along = trial.direction(base.order)
     plus = trial.attempt(base, us, along, STEP)
     minus = trial.attempt(base, us, along, -STEP)
     if isinstance(plus, Refusal) or isinstance(minus, Refusal):

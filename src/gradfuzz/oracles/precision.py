@@ -13,12 +13,13 @@ import numpy as np
 
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, NONFINITE, PRECISION, Verdict
-from gradfuzz.program.model import Call, Expr, Let, Name, Program, Tensor, Values, rebuild
-from gradfuzz.targets.protocol import Modes, Outcome, Vec, scenario_name
+from gradfuzz.program.model import Values
+from gradfuzz.targets.base.dtypes import UNITS
+from gradfuzz.targets.base.protocol import Outcome, Vec
+from gradfuzz.targets.base.scenario import FORWARD, Scenario
+from gradfuzz.targets.base.widening import widened
 
 Array = Any
-UNITS = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7, "complex64": 2.0**-23}
-WIDER = {"float32": "float64", "float16": "float64", "bfloat16": "float64", "complex64": "complex128"}
 LARGEST = {"float32": 3e38, "float16": 6e4, "bfloat16": 3e38, "complex64": 3e38}
 
 # Intermediates round too, and there are more of them than inputs; the perturbation sees only the inputs'.
@@ -31,12 +32,12 @@ CLEARLY = 16.0
 SCATTERED = 4.0
 
 
-def check_precision(trial: Trial, ways: dict[Modes, Outcome]) -> list[Verdict]:
+def check_precision(trial: Trial, ran: dict[Scenario, Outcome]) -> list[Verdict]:
     """Each scenario of order one against the float64 twin."""
     if trial.point.random:
         return [Verdict(INCONCLUSIVE, "precision", PRECISION, 1, reason="random numbers differ between precisions")]
-    lowest = max((t.dtype for t in trial.program.inputs.values() if t.dtype in UNITS), key=lambda d: UNITS[d])
-    twin_program = widened(trial.program)
+    lowest = max((t.dtype for t in trial.program.inputs.values() if t.dtype in LARGEST), key=lambda d: UNITS[d])
+    twin_program = widened(trial.program, trial.target.language)
     try:
         twin = Trial(trial.target, twin_program, trial.salt, [_wide(x) for x in trial.inputs])
     except (KeyboardInterrupt, SystemExit):
@@ -47,7 +48,7 @@ def check_precision(trial: Trial, ways: dict[Modes, Outcome]) -> list[Verdict]:
         return [Verdict(INCONCLUSIVE, "precision", PRECISION, 1, reason="the float64 twin has other outputs")]
     twin.v = Vec([_wide(a) for a in trial.v.arrays])
     direction = Vec([_wide(d.astype(x.dtype)) for d, x in zip(trial.direction(0).arrays, trial.inputs)])
-    reference = next(iter(ways))
+    reference = next(iter(ran))
     exact = twin.attempt(reference, [direction])
     if not isinstance(exact, Outcome) or not all(np.isfinite(o).all() for o in [*twin.outputs, *trial.outputs]):
         return [Verdict(INCONCLUSIVE, "precision", PRECISION, 1, reason="domain: not finite in one of the precisions")]
@@ -59,52 +60,53 @@ def check_precision(trial: Trial, ways: dict[Modes, Outcome]) -> list[Verdict]:
     if not np.isfinite(wanted) or not np.isfinite(bar):
         return [Verdict(INCONCLUSIVE, "precision", PRECISION, 1, reason="ill-conditioned in float64 already")]
     verdicts = []
-    for modes, outcome in ways.items():
+    for scenario, outcome in ran.items():
         number = trial.number(outcome)
         if np.isfinite(number) and abs(number - wanted) <= bar:
             continue
-        verdicts.append(_judge(trial, twin, modes, number, wanted, bar, lowest))
+        verdicts.append(_judge(trial, twin, scenario, number, wanted, bar, lowest))
     return verdicts or [Verdict(AGREE, "precision", PRECISION, 1)]
 
 
-def _judge(trial: Trial, twin: Trial, modes: Modes, number: float, wanted: float, bar: float, lowest: str) -> Verdict:
-    names = [scenario_name(modes)]
+def _judge(trial: Trial, twin: Trial, scenario: Scenario, number: float, wanted: float, bar: float, lowest: str) -> Verdict:
+    at_fault = [scenario]
     if not _comfortable(twin, LARGEST[lowest]):
-        return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, names, f"overflow or underflow of {lowest}")
+        return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, at_fault, f"overflow or underflow of {lowest}")
     if lowest in ("float16", "bfloat16"):
-        return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, names, f"rounding of {lowest} intermediates cannot be told apart")
+        return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, at_fault, f"rounding of {lowest} intermediates cannot be told apart")
     if np.isfinite(number) and abs(number - wanted) < CLEARLY * bar:
-        return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, names, f"a loss of digits in {lowest}", wanted, number, bar)
-    if np.isfinite(number) and abs(number - wanted) < SCATTERED * _scatter(trial, modes, UNITS[lowest], number):
+        return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, at_fault, f"a loss of digits in {lowest}", wanted, number, bar)
+    if np.isfinite(number) and abs(number - wanted) < SCATTERED * _scatter(trial, scenario, UNITS[lowest], number):
         reason = f"cancellation: in {lowest} the derivative changes as much from one input to the next"
-        return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, names, reason, wanted, number, bar)
+        return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, at_fault, reason, wanted, number, bar)
     kind = PRECISION if np.isfinite(number) else NONFINITE
-    reason = f"{names[0]} in {lowest} is further from float64 than rounding explains"
-    return Verdict(DISAGREE, "precision", kind, 1, names, reason, wanted, number, bar, {"numbers": {names[0]: number}, "numeric": wanted})
+    reason = f"{scenario.name} in {lowest} is further from float64 than rounding explains"
+    detail = {"numbers": {scenario.name: number}, "numeric": wanted}
+    return Verdict(DISAGREE, "precision", kind, 1, at_fault, reason, wanted, number, bar, detail)
 
 
-def _scatter(trial: Trial, modes: Modes, unit: float, number: float) -> float:
+def _scatter(trial: Trial, scenario: Scenario, unit: float, number: float) -> float:
     """How far the derivative in the lower precision moves between inputs a few units apart."""
     us = [trial.direction(0)]
     moved = 0.0
     for probe in range(PROBES):
-        outcome = trial.attempt(modes, us, trial.jitter(probe), (2 + probe) * unit)
+        outcome = trial.attempt(scenario, us, trial.jitter(probe), (2 + probe) * unit)
         if isinstance(outcome, Outcome):
             moved = max(moved, abs(trial.number(outcome) - number))
     return moved
 
 
-def _bar(twin: Trial, modes: Modes, direction: Vec, unit: float, wanted: float) -> float:
+def _bar(twin: Trial, scenario: Scenario, direction: Vec, unit: float, wanted: float) -> float:
     """How far the twin's derivative moves under roundings of the lower precision."""
     moved = 0.0
     size = abs(wanted)
     for probe in range(PROBES):
-        outcome = twin.attempt(modes, [direction], twin.jitter(probe), unit)
+        outcome = twin.attempt(scenario, [direction], twin.jitter(probe), unit)
         if isinstance(outcome, Outcome):
             number = twin.number(outcome)
             moved = max(moved, abs(number - wanted))
-    moved = max(moved, abs(_with_fixed_moved(twin, modes, direction, unit) - wanted))
-    forward = twin.attempt(("f",), [direction])
+    moved = max(moved, abs(_with_fixed_moved(twin, scenario, direction, unit) - wanted))
+    forward = twin.attempt(FORWARD, [direction])
     if isinstance(forward, Outcome):
         size = max(size, float(sum(np.abs(c).sum() for c in twin.weighted(forward))))
     # Forward mode adds the tangents of all inputs, and small ones are lost beside large ones.
@@ -113,25 +115,30 @@ def _bar(twin: Trial, modes: Modes, direction: Vec, unit: float, wanted: float) 
     return PERTURBED * moved + ROUNDED * unit * max(size, min(outputs, 1.0))
 
 
-def _with_fixed_moved(twin: Trial, modes: Modes, direction: Vec, unit: float) -> float:
+def _with_fixed_moved(twin: Trial, scenario: Scenario, direction: Vec, unit: float) -> float:
     """The derivative with the inputs that are not differentiated rounded too; infinite where that breaks the Program."""
-    fixed = {n: r for n, r in twin.program.inputs.items() if not r.differentiable and r.dtype in WIDER.values()}
+    fixed = {n: r for n, r in twin.program.inputs.items() if not r.differentiable and not r.discrete}
     if not fixed:
-        return twin.number(twin.outcome_of(modes, direction))
+        return _number(twin, scenario, direction)
     moved = {n: replace(r, values=Values("scaled", (r.values, 1 + unit))) for n, r in fixed.items()}
     try:
         other = Trial(twin.target, twin.program.with_inputs(moved), twin.salt, twin.inputs)
         other.v = twin.v
-        return other.number(other.outcome_of(modes, direction))
+        return _number(other, scenario, direction)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:
         return float("inf")
 
 
-def _differ(low: list[Array], wide: list[Array], unit: float) -> bool:
+def _number(trial: Trial, scenario: Scenario, direction: Vec) -> float:
+    """The projection along a direction of the caller's; raises what the library raises."""
+    return trial.number(trial.point.run(scenario, [direction], trial.v))
+
+
+def _differ(low: list[Array], high: list[Array], unit: float) -> bool:
     """Whether outputs differ by more than half of their digits."""
-    for a, b in zip(low, wide):
+    for a, b in zip(low, high):
         scale = float(np.abs(b).max()) if b.size else 0.0
         if scale and float(np.abs(a - b).max()) > unit**0.5 * scale:
             return True
@@ -149,26 +156,3 @@ def _comfortable(twin: Trial, largest: float) -> bool:
 
 def _wide(array: Array) -> Array:
     return np.asarray(array, np.complex128 if array.dtype.kind == "c" else np.float64)
-
-
-def widened(program: Program) -> Program:
-    """The same Program with every lower precision replaced by the double one."""
-
-    def change(node: Expr) -> Expr:
-        if isinstance(node, Name):
-            head, _, last = node.path.rpartition(".")
-            return Name(f"{head}.{WIDER[last]}") if last in WIDER else node
-        if isinstance(node, str) and node in WIDER:
-            return WIDER[node]
-        if isinstance(node, Call) and node.func in (".half", ".float", ".bfloat16"):
-            return Call(".double", tuple(change(a) for a in node.args))
-        return rebuild(node, change)
-
-    statements = []
-    for statement in program.statements:
-        value = statement.value
-        if isinstance(value, Tensor):
-            statements.append(replace(statement, value=replace(value, dtype=WIDER.get(value.dtype, value.dtype))))
-        else:
-            statements.append(Let(statement.names, change(value)))
-    return Program(tuple(statements))

@@ -14,7 +14,8 @@ from gradfuzz.numdiff.vote import recount
 from gradfuzz.oracles.trial import DOUBLE_UNIT, Trial
 from gradfuzz.oracles.verdict import ACCURACY, AGREE, DISAGREE, GRADIENT, INCONCLUSIVE, KINK, NONFINITE, Verdict
 from gradfuzz.program.values import project
-from gradfuzz.targets.protocol import Modes, Outcome, Refusal, Vec, scenario_name
+from gradfuzz.targets.base.protocol import Outcome, Refusal, Vec
+from gradfuzz.targets.base.scenario import DIRECT, Scenario, pure
 
 Array = Any
 
@@ -59,26 +60,26 @@ class Line:
     """The problem restricted to one direction: what AD says and what the ladder says."""
 
     along: Vec
-    numbers: dict[Modes, float]
+    numbers: dict[Scenario, float]
     numeric: Estimate
-    bars: dict[Modes, float]
+    bars: dict[Scenario, float]
 
-    def wrong(self) -> list[Modes]:
+    def wrong(self) -> list[Scenario]:
         """Scenarios that differ from the numeric derivative by more than both error bars."""
         if not self.numeric.usable:
             return []
         found = []
-        for modes, number in self.numbers.items():
+        for scenario, number in self.numbers.items():
             if not np.isfinite(number):
-                found.append(modes)
+                found.append(scenario)
                 continue
             gap = abs(number - self.numeric.value)
-            if gap > NUMERIC_BARS * self.numeric.error + self.bars[modes] and self.numeric.matches(number, gap) < 2:
-                found.append(modes)
+            if gap > NUMERIC_BARS * self.numeric.error + self.bars[scenario] and self.numeric.matches(number, gap) < 2:
+                found.append(scenario)
         return found
 
 
-def judge(trial: Trial, order: int, numbers: dict[Modes, float], base: Modes) -> list[Verdict]:
+def judge(trial: Trial, order: int, numbers: dict[Scenario, float], base: Scenario) -> list[Verdict]:
     """The verdict on an order whose quick comparison failed."""
     line = _measure(trial, trial.direction(order - 1), base, list(numbers))
     if not line.numeric.usable or line.numeric.one_sided:
@@ -90,7 +91,7 @@ def judge(trial: Trial, order: int, numbers: dict[Modes, float], base: Modes) ->
             # An element at the edge itself does not move, and an infinite slope times no step is NaN.
             return [_inconclusive(order, line, "domain edge")]
         line = relative
-    again = trial.attempt(base, [trial.direction(i) for i in range(len(base))])
+    again = trial.attempt(base, trial.directions(base.order))
     first = trial.outcome(base)
     if isinstance(again, Outcome) and isinstance(first, Outcome) and not _equal(again.outputs, first.outputs):
         return [_inconclusive(order, line, "nondeterministic: two runs differ")]
@@ -115,8 +116,8 @@ def judge(trial: Trial, order: int, numbers: dict[Modes, float], base: Modes) ->
 
 def smooth(trial: Trial, order: int) -> bool:
     """Whether a numeric derivative of this order settles at the point, on both sides of it and to the same."""
-    base: Modes = ("r",) * (order - 1)
-    if base and isinstance(trial.outcome(base), Refusal):
+    base = pure("r", order - 1)
+    if base.modes and isinstance(trial.outcome(base), Refusal):
         return True  # nothing can be said against it
     line = _measure(trial, trial.direction(order - 1), base, [])
     numeric = line.numeric
@@ -128,28 +129,28 @@ def _enough(trial: Trial, line: Line) -> float:
     return 0.1 * abs(line.numeric.value) or CONCLUSIVE * _sizes(trial, line.along)
 
 
-def _measure(trial: Trial, along: Vec, base: Modes, scenarios: Sequence[Modes]) -> Line:
+def _measure(trial: Trial, along: Vec, base: Scenario, scenarios: Sequence[Scenario]) -> Line:
     """AD and the ladder along one direction. Inner directions stay those of the trial."""
-    us = [trial.direction(i) for i in range(len(base))]
+    us = trial.directions(base.order)
     numbers, bars = {}, {}
-    for modes in scenarios:
-        outcome = trial.attempt(modes, [*us, along])
-        numbers[modes] = float("nan") if isinstance(outcome, Refusal) else trial.number(outcome)
+    for scenario in scenarios:
+        outcome = trial.attempt(scenario, [*us, along])
+        numbers[scenario] = float("nan") if isinstance(outcome, Refusal) else trial.number(outcome)
     at_zero = trial.components(trial.attempt(base, us))
-    numeric = estimate(trial.line(base, us, along), at_zero, max(trial.epsilon, DOUBLE_UNIT * (8 if base else 1)))
+    numeric = estimate(trial.line(base, us, along), at_zero, max(trial.epsilon, DOUBLE_UNIT * (8 if base.modes else 1)))
     scale = max(numeric.magnitude, max((abs(n) for n in numbers.values() if np.isfinite(n)), default=0.0))
     jitter = Vec([np.asarray(np.abs(x) * np.sign(d)) for x, d in zip(trial.inputs, along.arrays)])
-    for modes, number in numbers.items():
+    for scenario, number in numbers.items():
         shift = 0.0
         for sign in (-2, 2):
-            moved = trial.attempt(modes, [*us, along], jitter, sign * trial.epsilon)
+            moved = trial.attempt(scenario, [*us, along], jitter, sign * trial.epsilon)
             change = 0.0 if isinstance(moved, Refusal) else abs(trial.number(moved) - number)
             shift = max(shift, change if np.isfinite(change) else 0.0)
-        bars[modes] = AD_JITTER * shift + AD_UNITS * trial.epsilon * scale
+        bars[scenario] = AD_JITTER * shift + AD_UNITS * trial.epsilon * scale
     return Line(along, numbers, numeric, bars)
 
 
-def _judge_wrong(trial: Trial, order: int, line: Line, wrong: list[Modes], base: Modes) -> Verdict:
+def _judge_wrong(trial: Trial, order: int, line: Line, wrong: list[Scenario], base: Scenario) -> Verdict:
     """Narrow a disagreement down to one element; a bug survives that, a kink hidden by the direction does not."""
     at_kink = line.numeric.kink
     spot = _localise(trial, line, wrong, base)
@@ -199,9 +200,9 @@ def _judge_wrong(trial: Trial, order: int, line: Line, wrong: list[Modes], base:
     return _by_majority(trial, _finding(kind, order, line, wrong, element, reason), line, base)
 
 
-def _by_majority(trial: Trial, finding: Verdict, line: Line, base: Modes) -> Verdict:
+def _by_majority(trial: Trial, finding: Verdict, line: Line, base: Scenario) -> Verdict:
     """The finding with the recount that confirms it; inconclusive if most finite-difference checks do not."""
-    us = [trial.direction(i) for i in range(len(base))]
+    us = trial.directions(base.order)
     vote = recount(trial.line(base, us, line.along), float(finding.actual), line.numeric.value, line.numeric.error)
     # Where single precision is at work inside, noise alone exceeds a bar now and then: most checks must contradict.
     if not vote.majority or (trial.epsilon > DOUBLE_UNIT and 2 * vote.against <= vote.checks):
@@ -211,7 +212,7 @@ def _by_majority(trial: Trial, finding: Verdict, line: Line, base: Modes) -> Ver
     return finding
 
 
-def _judge_nonfinite(trial: Trial, order: int, line: Line, broken: list[Modes], base: Modes) -> Verdict:
+def _judge_nonfinite(trial: Trial, order: int, line: Line, broken: list[Scenario], base: Scenario) -> Verdict:
     """NaN cannot be narrowed down by contraction, so the numeric side is: every probed element must be smooth."""
     if line.numeric.kink and order > 1:
         return _inconclusive(order, line, "kink")
@@ -226,7 +227,7 @@ def _judge_nonfinite(trial: Trial, order: int, line: Line, broken: list[Modes], 
         return _inconclusive(order, line, "overflow: powers of the inputs leave the range of a double")
     if line.numeric.value == 0.0 and any(_all_whole([a]) for a in _moved(trial, line)):
         return _inconclusive(order, line, "absorbed: between whole numbers this large there is nothing to see")
-    us = [trial.direction(i) for i in range(len(base))]
+    us = trial.directions(base.order)
     at_zero = trial.components(trial.attempt(base, us))
     for along in _element_directions(trial, KINK_PROBES):
         numeric = estimate(trial.line(base, us, along), at_zero, max(trial.epsilon, DOUBLE_UNIT))
@@ -287,9 +288,9 @@ def _at_zero(trial: Trial, line: Line) -> bool:
     return any(bool(((x == 0) & (d != 0)).any()) for x, d in zip(trial.inputs, line.along.arrays))
 
 
-def _jumps(trial: Trial, line: Line, base: Modes) -> bool:
+def _jumps(trial: Trial, line: Line, base: Scenario) -> bool:
     """Whether the function changes over a vanishing step, and by the same over one many times as long. Noise does not repeat itself."""
-    us = [trial.direction(i) for i in range(len(base))]
+    us = trial.directions(base.order)
     along = trial.line(base, us, line.along)
     at_zero = trial.components(trial.attempt(base, us))
     with np.errstate(all="ignore"):
@@ -304,7 +305,7 @@ def _jumps(trial: Trial, line: Line, base: Modes) -> bool:
     return False
 
 
-def _agrees_at_its_own_scale(trial: Trial, line: Line, wrong: list[Modes], base: Modes) -> bool:
+def _agrees_at_its_own_scale(trial: Trial, line: Line, wrong: list[Scenario], base: Scenario) -> bool:
     """Steps go with the largest element of a tensor. One element alone may be stepped by its own size, or by one."""
     for index, array in enumerate(line.along.arrays):
         moved = np.flatnonzero(array)
@@ -323,9 +324,9 @@ def _agrees_at_its_own_scale(trial: Trial, line: Line, wrong: list[Modes], base:
     return False
 
 
-def _seen_at_large_steps(trial: Trial, line: Line, number: float, base: Modes) -> bool:
+def _seen_at_large_steps(trial: Trial, line: Line, number: float, base: Scenario) -> bool:
     """Whether a function that did not move at all does move as AD says once the step is large enough to count."""
-    us = [trial.direction(i) for i in range(len(base))]
+    us = trial.directions(base.order)
     along = trial.line(base, us, line.along)
     with np.errstate(all="ignore"):
         here = along(0.0)
@@ -340,9 +341,9 @@ def _seen_at_large_steps(trial: Trial, line: Line, number: float, base: Modes) -
     return False
 
 
-def _seen_at_tiny_steps(trial: Trial, line: Line, number: float, base: Modes) -> bool:
+def _seen_at_tiny_steps(trial: Trial, line: Line, number: float, base: Scenario) -> bool:
     """Whether AD is right about something finer than the ladder's steps, or about something too fine to be seen at all."""
-    us = [trial.direction(i) for i in range(len(base))]
+    us = trial.directions(base.order)
     along = trial.line(base, us, line.along)
     at_zero = trial.components(trial.attempt(base, us))
     size = float(np.abs(at_zero).sum())
@@ -370,7 +371,7 @@ def _among_slopes_nearby(trial: Trial, along: Vec, numbers: list[float]) -> bool
         ends = []
         for t in (step, -step):
             moved = Vec([np.asarray(NEARBY * d + t * a) for d, a in zip(away, along.arrays)])
-            ends.append(trial.components(trial.attempt((), (), moved, 1.0)).sum())
+            ends.append(trial.components(trial.attempt(DIRECT, (), moved, 1.0)).sum())
         slope = float((ends[0] - ends[1]) / (2 * step))
         if np.isfinite(slope):
             slopes.append(slope)
@@ -380,7 +381,7 @@ def _among_slopes_nearby(trial: Trial, along: Vec, numbers: list[float]) -> bool
     return not slopes
 
 
-def _localise(trial: Trial, line: Line, wrong: list[Modes], base: Modes) -> tuple[str, Line] | None:
+def _localise(trial: Trial, line: Line, wrong: list[Scenario], base: Scenario) -> tuple[str, Line] | None:
     """Halve the direction's support while a half still disagrees."""
     spans = [(i, 0, x.size) for i, x in enumerate(trial.inputs) if x.size]
     current = line
@@ -442,13 +443,13 @@ def _inconclusive(order: int, line: Line, reason: str) -> Verdict:
     return Verdict(INCONCLUSIVE, "gradient", order=order, reason=reason, error_bar=line.numeric.error)
 
 
-def _finding(kind: str, order: int, line: Line, wrong: list[Modes], element: str | None, reason: str) -> Verdict:
+def _finding(kind: str, order: int, line: Line, wrong: list[Scenario], element: str | None, reason: str) -> Verdict:
     numeric = line.numeric
     number = line.numbers[wrong[0]]
     agreeing = sum(1 for _, slope, floor in numeric.steps if abs(slope - number) <= 4 * floor + line.bars[wrong[0]])
     detail = {
         "element": element,
-        "numbers": {scenario_name(m): n for m, n in line.numbers.items()},
+        "numbers": {s.name: n for s, n in line.numbers.items()},
         "numeric": numeric.value,
         "numeric_error": numeric.error,
         "steps": len(numeric.steps),
@@ -457,9 +458,8 @@ def _finding(kind: str, order: int, line: Line, wrong: list[Modes], element: str
         "one_sided": None if numeric.left is None or numeric.right is None
         else [float(numeric.left.value.sum()), float(numeric.right.value.sum())],
     }  # fmt: skip
-    names = [scenario_name(m) for m in wrong]
     where = f" along {element}" if element else ""
     return Verdict(
-        DISAGREE, "gradient", kind, order, names, f"{names[0]}{where} {reason}",
+        DISAGREE, "gradient", kind, order, list(wrong), f"{wrong[0].name}{where} {reason}",
         numeric.value, number, NUMERIC_BARS * numeric.error + line.bars[wrong[0]], detail,
     )  # fmt: skip

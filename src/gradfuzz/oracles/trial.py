@@ -10,13 +10,15 @@ import numpy as np
 
 from gradfuzz.program.model import DISCRETE, Program
 from gradfuzz.program.values import materialise, project
-from gradfuzz.targets.protocol import Foreseeing, Modes, Outcome, Point, Refusal, Target, Vec, nestings, scenario_name
+from gradfuzz.targets.base.dtypes import DOUBLE_UNIT as DOUBLE_UNIT
+from gradfuzz.targets.base.dtypes import as_double
+from gradfuzz.targets.base.protocol import Foreseeing, Outcome, Point, Refusal, Target, Vec
+from gradfuzz.targets.base.scenario import DIRECT, Scenario, nestings
 
 Array = Any
 
 _POOL_SIZE = 2**16
 _POOL = np.random.default_rng(271828).standard_normal(_POOL_SIZE)
-DOUBLE_UNIT = 2.0**-52
 _REAL, _COMPLEX = np.dtype(np.float64), np.dtype(np.complex128)
 
 
@@ -26,7 +28,7 @@ class Trial:
     def __init__(self, target: Target, program: Program, salt: int = 0, arrays: list[Array] | None = None) -> None:
         self.target, self.program, self.salt = target, program, salt
         self.point: Point = target.point(program, arrays)
-        self._outcomes: dict[Modes, Outcome | Refusal] = {}
+        self._outcomes: dict[Scenario, Outcome | Refusal] = {}
         self._cursor = (salt * 7919) % _POOL_SIZE
         self._directions: list[Vec] = []
         self._inputs: list[Array] | None = None
@@ -87,6 +89,10 @@ class Trial:
             self._directions.append(Vec(arrays))
         return self._directions[index]
 
+    def directions(self, count: int) -> list[Vec]:
+        """The directions of the first so many differentiations."""
+        return [self.direction(i) for i in range(count)]
+
     def relative_direction(self) -> Vec:
         """A direction that moves each element in proportion to itself, so that no sign changes."""
         return Vec([np.asarray(self.noise(x.shape, _wide(x.dtype)) * np.abs(x) / 2) for x in self.inputs])
@@ -108,30 +114,18 @@ class Trial:
 
     # Scenarios -----------------------------------------------------------------------------------------------------
 
-    def outcome(self, modes: Modes) -> Outcome | Refusal:
-        found = self._outcomes.get(modes)
+    def outcome(self, scenario: Scenario) -> Outcome | Refusal:
+        """What a scenario gives at the inputs along the trial's own directions, computed once."""
+        found = self._outcomes.get(scenario)
         if found is None:
-            found = self._outcomes[modes] = self.attempt(modes, [self.direction(i) for i in range(len(modes))])
+            found = self._outcomes[scenario] = self.attempt(scenario, self.directions(scenario.order))
         return found
 
-    def outcome_of(self, modes: Modes, direction: Vec) -> Outcome:
-        """One scenario along a direction of the caller's; raises what the library raises."""
-        return self.point.run(modes, [direction], self.v)
-
     def attempt(
-        self, modes: Modes, us: Sequence[Vec], along: Vec | None = None, shift: float = 0.0, v: Vec | None = None
+        self, scenario: Scenario, us: Sequence[Vec], along: Vec | None = None, shift: float = 0.0, v: Vec | None = None
     ) -> Outcome | Refusal:
         try:
-            return self.point.run(modes, us, self.v if v is None else v, along, shift)
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:
-            return self.target.classify(error)
-
-    def variant(self, name: str, modes: Modes) -> Outcome | Refusal:
-        """The scenario in one of the target's variants, along the same directions."""
-        try:
-            return self.point.run_variant(name, modes, [self.direction(i) for i in range(len(modes))], self.v)
+            return self.point.run(scenario, us, self.v if v is None else v, along, shift)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
@@ -149,7 +143,7 @@ class Trial:
             return [np.asarray(outcome.result[0])]
         weights = (self.v if v is None else v).arrays
         return [
-            (w.conj() * r).real if r.dtype.kind == "c" or w.dtype.kind == "c" else w * _double(r) for w, r in zip(weights, outcome.result)
+            (w.conj() * r).real if r.dtype.kind == "c" or w.dtype.kind == "c" else w * as_double(r) for w, r in zip(weights, outcome.result)
         ]
 
     def components(self, outcome: Outcome | Refusal) -> Array:
@@ -161,16 +155,27 @@ class Trial:
         parts = self.weighted(outcome)
         return parts[0].ravel() if len(parts) == 1 else np.concatenate([p.ravel() for p in parts] or [np.zeros(0)])
 
-    def line(self, modes: Modes, us: Sequence[Vec], along: Vec) -> Any:
+    def line(self, scenario: Scenario, us: Sequence[Vec], along: Vec) -> Any:
         """t ↦ components of the scenario at inputs + t·along."""
-        return lambda t: self.components(self.attempt(modes, us, along, t))
+        return lambda t: self.components(self.attempt(scenario, us, along, t))
 
-    def scenarios(self, order: int, only: frozenset[str] | None = None) -> list[Modes]:
-        return nestings(order) if only is None else [modes for modes in nestings(order) if scenario_name(modes) in only]
+    def scenarios(self, order: int, only: frozenset[Scenario] | None = None) -> list[Scenario]:
+        return nestings(order) if only is None else [s for s in nestings(order) if s in only]
 
     def rule(self) -> str:
         """The one derivative rule at work, if there is just one; else nothing."""
         return self.point.fault()
+
+
+def run_alone(target: Target, program: Program, scenario: Scenario) -> Outcome:
+    """One scenario at a Program's inputs with no other beside it, along directions as good as any. Raises what the library does."""
+    point = target.point(program)
+    if scenario == DIRECT:
+        return point.run_alone(scenario, (), None)
+    outputs = cast(Foreseeing, point).foreseen() if hasattr(point, "foreseen") else point.first()
+    u = Vec([np.asarray(np.cos(1.0 + np.arange(x.size)).reshape(x.shape) * scale) for x, scale in zip(point.inputs, point.scales)])
+    v = Vec([np.cos(2.0 + np.arange(o.size)).reshape(o.shape).astype(o.dtype) for o in outputs])
+    return point.run_alone(scenario, [u] * max(1, scenario.order), v)
 
 
 def contract(weights: list[Array], arrays: list[Array]) -> float:
@@ -187,7 +192,3 @@ def contract(weights: list[Array], arrays: list[Array]) -> float:
 
 def _wide(dtype: Any) -> Any:
     return _COMPLEX if dtype.kind == "c" else _REAL
-
-
-def _double(array: Array) -> Array:
-    return array if array.dtype.itemsize == 8 else array.astype(np.float64)

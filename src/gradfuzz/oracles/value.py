@@ -8,7 +8,8 @@ import numpy as np
 
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, VALUE, Verdict
-from gradfuzz.targets.protocol import Modes, Outcome, scenario_name
+from gradfuzz.targets.base.protocol import Outcome
+from gradfuzz.targets.base.scenario import DIRECT, Scenario
 
 Array = Any
 
@@ -17,13 +18,13 @@ Array = Any
 FREE_UNITS = 64.0
 
 
-def check_value(trial: Trial, modes: Modes, outcome: Outcome, name: str = "") -> Verdict | None:
-    """None if the outputs agree: the common case, kept free of allocations. `name`: the scenario's, if it is not the modes'."""
+def check_value(trial: Trial, scenario: Scenario, outcome: Outcome) -> Verdict | None:
+    """None if the outputs agree: the common case, kept free of allocations."""
     seen = outcome.outputs
     for ours, theirs in zip(trial.direct, seen):
         if ours.shape != theirs.shape or ours.dtype != theirs.dtype or not _same(ours, theirs):
-            return _judge(trial, modes, seen, name or scenario_name(modes))
-    return None if len(seen) == len(trial.direct) else _judge(trial, modes, seen, name or scenario_name(modes))
+            return _judge(trial, scenario, seen)
+    return None if len(seen) == len(trial.direct) else _judge(trial, scenario, seen)
 
 
 def _same(a: Array, b: Array) -> bool:
@@ -31,33 +32,34 @@ def _same(a: Array, b: Array) -> bool:
     return a is b or a.tobytes() == b.tobytes()
 
 
-def _judge(trial: Trial, modes: Modes, seen: list[Array], name: str) -> Verdict | None:
+def _judge(trial: Trial, scenario: Scenario, seen: list[Array]) -> Verdict | None:
+    name = scenario.name
     described = [_describe(trial.direct), _describe(seen)]
     if described[0] != described[1]:
-        return _finding(modes, name, f"the outputs are {described[1]} under {name}, {described[0]} directly", described[0], described[1])
+        return _finding(scenario, f"the outputs are {described[1]} under {name}, {described[0]} directly", described[0], described[1])
     with np.errstate(all="ignore"):
         worst = _distance(trial.direct, seen)
         if worst <= FREE_UNITS * trial.epsilon:
             return None
-        again = trial.attempt((), ())
+        again = trial.attempt(DIRECT, ())
         if not isinstance(again, Outcome) or _distance(trial.direct, again.outputs) > 0:
-            return Verdict(INCONCLUSIVE, "value", VALUE, len(modes), [name], "nondeterministic: two direct runs differ")
+            return Verdict(INCONCLUSIVE, "value", VALUE, scenario.order, [scenario], "nondeterministic: two direct runs differ")
         explained = _explained(trial)
     if worst <= explained:
-        return Verdict(AGREE, "value", VALUE, len(modes), [name], "within what rounding the inputs does")
+        return Verdict(AGREE, "value", VALUE, scenario.order, [scenario], "within what rounding the inputs does")
     index = _worst_element(trial.direct, seen)
     if not np.isfinite(trial.direct[index[0]].ravel()[index[1]]) and not trial.finite_inputs:
-        return Verdict(INCONCLUSIVE, "value", VALUE, len(modes), [name], "domain: neither the input nor the output is finite")
+        return Verdict(INCONCLUSIVE, "value", VALUE, scenario.order, [scenario], "domain: neither the input nor the output is finite")
     reason = f"the output changes under {name}: element {index} of output {index[0]}"
     expected, actual = (_number(side[index[0]].ravel()[index[1]]) for side in (trial.direct, seen))
-    return _finding(modes, name, reason, expected, actual, explained)
+    return _finding(scenario, reason, expected, actual, explained)
 
 
 def _explained(trial: Trial) -> float:
     """How far a few roundings of the inputs move the direct output."""
     moved = 0.0
     for index in range(3):
-        outcome = trial.attempt((), (), trial.jitter(index), 4 * trial.epsilon)
+        outcome = trial.attempt(DIRECT, (), trial.jitter(index), 4 * trial.epsilon)
         if isinstance(outcome, Outcome):
             moved = max(moved, _distance(trial.direct, outcome.outputs))
     return 16 * moved + FREE_UNITS * trial.epsilon
@@ -102,5 +104,5 @@ def _describe(outputs: list[Array]) -> str:
     return ", ".join(f"{o.dtype}{list(o.shape)}" for o in outputs) or "nothing"
 
 
-def _finding(modes: Modes, name: str, reason: str, expected: Any, actual: Any, bar: float | None = None) -> Verdict:
-    return Verdict(DISAGREE, "value", VALUE, len(modes), [name], reason, expected, actual, bar)
+def _finding(scenario: Scenario, reason: str, expected: Any, actual: Any, bar: float | None = None) -> Verdict:
+    return Verdict(DISAGREE, "value", VALUE, scenario.order, [scenario], reason, expected, actual, bar)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
+
+from gradfuzz.targets.base.scenario import Scenario
 
 AGREE = "agree"
 DISAGREE = "disagree"
@@ -26,7 +28,7 @@ STATUS = "status"  # a scenario raises where others work
 MALFORMED = "malformed"  # a derivative of another shape or type than what it belongs to
 INTERNAL = "internal"  # the library's own assertion fails
 MEMORY = "memory"  # a scenario runs out of memory where others work
-VARIANT = "variant"  # another way to run a scenario gives another derivative
+WAY = "way"  # another way to run a scenario gives another derivative
 PRECISION = "precision"  # lower precision is further off than its rounding explains
 
 
@@ -38,15 +40,23 @@ class Verdict:
     oracle: str
     kind: str = ""
     order: int = 0
-    scenarios: list[str] = field(default_factory=list)  # those at fault
+    scenarios: list[Scenario] = field(default_factory=list)  # those at fault
     reason: str = ""
     expected: Any = None
     actual: Any = None
     error_bar: float | None = None
     detail: dict[str, Any] = field(default_factory=dict)
+    symptom: str = ""  # of an error: its message as far as it tells bugs apart
+    subject: str = ""  # whose fault it is, where the error itself says so; else the rule's or the API's
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**vars(self), "scenarios": [s.name for s in self.scenarios]}
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Verdict:
+        """Read what `to_json` wrote; what else the data holds is left alone."""
+        known = {f.name: data[f.name] for f in fields(Verdict) if f.name in data}
+        return Verdict(**{**known, "scenarios": [Scenario.named(name) for name in data["scenarios"]]})
 
     @property
     def is_finding(self) -> bool:

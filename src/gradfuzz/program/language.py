@@ -6,10 +6,9 @@ import json
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
-from gradfuzz.errors import TargetError
-
-_DATA = Path(__file__).with_name("language.json")
+_COMMON = Path(__file__).with_name("language.json")
 
 
 @dataclass(frozen=True)
@@ -23,13 +22,30 @@ class Language:
     refused_methods: dict[str, str]
     attributes: tuple[str, ...]
     refused_patterns: dict[str, str] = field(default_factory=dict)  # reason by glob over full names
-    modules: dict[str, str] = field(default_factory=dict)  # roots whose module has another name: tf is tensorflow
+    modules: dict[str, str] = field(default_factory=dict)  # roots whose module has another name
+    wider_calls: dict[str, str] = field(default_factory=dict)  # of calls that convert to a lower precision: those that keep the double one
+
+    @staticmethod
+    def read(target: str, own: dict[str, Any]) -> Language:
+        """The language of a target from its own file, which adds to what every library refuses."""
+        common = json.loads(_COMMON.read_text(encoding="utf-8"))
+        return Language(
+            target,
+            own["aliases"],
+            tuple(own["namespaces"]),
+            _reasons(common["refused_names"], own.get("refused_names", {})),
+            _reasons(common["refused_methods"], own.get("refused_methods", {})),
+            tuple(own.get("attributes", ())),
+            _reasons(own.get("refused_patterns", {})),
+            own.get("modules", {}),
+            own.get("wider_calls", {}),
+        )
 
     def roots(self) -> set[str]:
         return {space.split(".")[0] for space in self.namespaces} | set(self.aliases)
 
     def expand(self, path: str) -> str:
-        """The full name behind an alias: F.relu is torch.nn.functional.relu."""
+        """The full name behind an alias."""
         head, _, rest = path.partition(".")
         return ".".join(filter(None, (self.aliases.get(head, head), rest)))
 
@@ -54,7 +70,7 @@ class Language:
         return None
 
     def _is_member_of_class(self, segments: list[str]) -> bool:
-        """torch.ops.aten.NAME.OVERLOAD and its like: one more level below a namespace that ends in `.*`."""
+        """SPACE.NAME.OVERLOAD and its like: one more level below a namespace that ends in `.*`."""
         return ".".join(segments[:-2]) + ".*" in self.namespaces
 
     def method_refusal(self, name: str) -> str | None:
@@ -68,29 +84,6 @@ class Language:
         return replace(self, namespaces=self.namespaces + modules)
 
 
-def language_for(target: str, modules: tuple[str, ...] = ()) -> Language:
-    """The language of a target by name."""
-    data = json.loads(_DATA.read_text())
-    if target not in data["targets"]:
-        known = ", ".join(sorted(data["targets"]))
-        raise TargetError(f"unknown target {target!r}; known targets: {known}")
-    own, common = data["targets"][target], data["common"]
-    return Language(
-        target,
-        own["aliases"],
-        tuple(own["namespaces"]),
-        _reasons(common["refused_names"], own["refused_names"]),
-        _reasons(common["refused_methods"], own["refused_methods"]),
-        tuple(own["attributes"]),
-        _reasons(own.get("refused_patterns", {})),
-        own.get("modules", {}),
-    ).with_modules(modules)
-
-
 def _reasons(*tables: dict[str, list[str]]) -> dict[str, str]:
     """Reason by name. Tables may share a reason: each adds its names to it."""
     return {name: reason for table in tables for reason, names in table.items() for name in names}
-
-
-def known_targets() -> list[str]:
-    return sorted(json.loads(_DATA.read_text())["targets"])

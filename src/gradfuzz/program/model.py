@@ -64,6 +64,10 @@ class Tensor:
     def differentiable(self) -> bool:
         return self.grad and self.dtype not in DISCRETE
 
+    @property
+    def discrete(self) -> bool:
+        return self.dtype in DISCRETE
+
 
 @dataclass(frozen=True)
 class Ref:
@@ -106,7 +110,7 @@ class Slice:
 class Call:
     """One call. `func` says of what kind:
 
-    - ``torch.add``: a function of the target's API;
+    - ``library.add``: a function of the target's API;
     - ``.add_``: a method of the first argument;
     - ``+``, ``@``, ``neg``, ``<`` …: a Python operator;
     - ``()``: the first argument itself is called (a module).

@@ -9,11 +9,12 @@ from typing import Any
 
 import jinja2
 
-from gradfuzz.campaign.coverage import coverage_of
 from gradfuzz.errors import GradfuzzError
+from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.issue import issue_text
 from gradfuzz.oracles.gradient import STEP
 from gradfuzz.store import Store
+from gradfuzz.store.coverage import coverage_of
 from gradfuzz.testing.step_curve import StepCurve, inline_image, png
 
 _environment = jinja2.Environment(
@@ -29,13 +30,13 @@ def write_report(store: Store, folder: Path) -> Path:
         (folder / "findings").mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise GradfuzzError(f"{folder} cannot be written to ({error.strerror}); name another folder with --out") from None
-    documents = store.findings()
-    for document in documents:
-        _write(folder / "findings" / f"{document['id']}.py", document["reproducer"])
-        _write(folder / "findings" / f"{document['id']}.md", issue_text(document))
+    findings = store.findings()
+    for finding in findings:
+        _write(folder / "findings" / f"{finding.id}.py", finding.script)
+        _write(folder / "findings" / f"{finding.id}.md", issue_text(finding))
     campaigns = [_campaign(store, row) for row in store.campaigns()]
     page = _environment.get_template("report.html.j2").render(
-        campaigns=campaigns, findings=documents, kinds=Counter(d["kind"] for d in documents), label=_label, curve=_curve
+        campaigns=campaigns, findings=findings, kinds=Counter(f.kind for f in findings), curve=_curve
     )
     _write(folder / "index.html", page)
     return folder / "index.html"
@@ -71,9 +72,10 @@ def _refused(rows: list[tuple[str, str, str, int]]) -> list[tuple[str, int, list
     ]
 
 
-def _curve(document: dict[str, Any]) -> str:
+def _curve(finding: Finding) -> str:
     """How the finding's numeric derivative settles as the step shrinks, as a picture; nothing where it cannot be drawn."""
-    ladder, value = document["detail"].get("ladder"), document["detail"].get("numeric")
+    detail = finding.verdict.detail
+    ladder, value = detail.get("ladder"), detail.get("numeric")
     if not ladder or len(ladder) < 3 or not isinstance(value, float) or not math.isfinite(value):
         return ""
     errors = tuple(abs(slope - value) / (abs(value) or 1.0) for _, slope in ladder)
@@ -81,13 +83,9 @@ def _curve(document: dict[str, Any]) -> str:
         return ""
     steps = tuple(step for step, _ in ladder)
     try:
-        return inline_image(png(StepCurve(document["api"], steps, errors, value, "the extrapolated derivative", STEP, STEP)))
+        return inline_image(png(StepCurve(finding.api, steps, errors, value, "the extrapolated derivative", STEP, STEP)))
     except GradfuzzError:  # matplotlib is an extra
         return ""
-
-
-def _label(document: dict[str, Any]) -> str:
-    return str((document["label"] or {}).get("label", "new"))
 
 
 def _write(path: Path, text: str) -> None:

@@ -2,43 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from gradfuzz import __version__
-from gradfuzz.campaign.pool import Pool
 from gradfuzz.errors import WorkerError
-from gradfuzz.program import from_json, language_for, parse, to_json
+from gradfuzz.pool.pool import Pool
+from gradfuzz.program import from_json, parse, to_json
+from gradfuzz.seeds.cache import cache_path
+from gradfuzz.seeds.seed import Seed
+from gradfuzz.targets.homes import language_for
 
 READ_LIMIT = 1200.0
 MOST_DEADLY = 50
 
 
-@dataclass(frozen=True)
-class Seed:
-    """A Program that is known to run, in its JSON form: it travels to workers as it is."""
-
-    api: str
-    source: str
-    program: dict[str, Any]
-
-
-def cache_folder() -> Path:
-    """$XDG_CACHE_HOME/gradfuzz, as elsewhere."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gradfuzz"
-
-
 def library_seeds(pool: Pool, say: Callable[[str], None]) -> list[Seed]:
     """The target's own samples."""
     launch = pool.launch
-    folder = cache_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"seeds-{launch.target}-{pool.version}-{fingerprint(launch.target)}.jsonl"
+    path = cache_path("seeds", pool, "jsonl")
     if not path.exists():
         say(f"reading the samples of {launch.target} {pool.version} (once per version)")
         _read(pool, path, say)
@@ -78,14 +60,3 @@ def file_seeds(path: Path, target: str, modules: tuple[str, ...]) -> list[Seed]:
     text = path.read_text(encoding="utf-8")
     programs = [parse(part, language) for part in text.split("\n\n") if part.strip()]
     return [Seed(p.api, f"file:{path.name}", to_json(p)) for p in programs]
-
-
-def fingerprint(target: str, *rooms: str) -> str:
-    """Changes with the code that reads samples, so that a stale cache is not used."""
-    here = Path(__file__).parent.parent
-    digest = hashlib.sha256(__version__.encode())
-    folders = [here / "targets", here / "targets" / target, here / "program", *(here / room for room in rooms)]
-    for file in sorted(file for folder in folders for file in folder.glob("*")):
-        if file.is_file():
-            digest.update(file.read_bytes())
-    return digest.hexdigest()[:12]

@@ -1,5 +1,5 @@
 """Where campaigns are kept."""
 
-from gradfuzz.store.store import Store
+from gradfuzz.store.store import Lesson, Store
 
-__all__ = ["Store"]
+__all__ = ["Lesson", "Store"]

@@ -35,7 +35,7 @@ create table findings (
     id text not null,
     confirmed integer not null,
     times integer not null,        -- how often it was met
-    document text not null,        -- JSON: the finding itself
+    document text not null,        -- JSON with a form: the finding itself
     primary key (campaign, key)
 );
 create index findings_by_id on findings(id);

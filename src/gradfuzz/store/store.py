@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from gradfuzz.errors import StoreError
+from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.inside.suspicion import Suspicion
 
 APPLICATION = 0x67667A31  # says in the file's header that it is ours
 SCHEMA = 2
 _SCHEMA_FILE = Path(__file__).with_name("schema.sql")
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What a batch taught: features that came up, edits as {name: [tried, valid]}, findings as keys, the orders they were of."""
+
+    features: list[str] = field(default_factory=list)
+    edits: dict[str, list[int]] = field(default_factory=dict)
+    findings: list[str] = field(default_factory=list)
+    orders: list[int] = field(default_factory=list)
 
 
 class Store:
@@ -78,21 +91,22 @@ class Store:
 
     # Batches ---------------------------------------------------------------------------------------------------------
 
-    def add_batch(self, campaign: int, number: int, api: str, summary: dict[str, Any], rules: Iterable[str]) -> None:
+    def add_batch(
+        self, campaign: int, number: int, api: str, counts: Mapping[str, int], reasons: Mapping[str, int], refusals: Mapping[str, int],
+        cpu: float, rules: Iterable[str], lesson: Lesson | None = None,
+    ) -> None:  # fmt: skip
         """A finished batch and the rules it reached, in one transaction."""
+        taught = json.dumps(vars(lesson), separators=(",", ":")) if lesson is not None else ""
+        told = (json.dumps(dict(row)) for row in (counts, reasons, refusals))
         with self.db:
             self.db.execute("begin")
-            self.db.execute(
-                "insert or replace into batches values (?, ?, ?, ?, ?, ?, ?, ?)",
-                (campaign, number, api, *(json.dumps(summary[k]) for k in ("counts", "reasons", "refusals")), summary["cpu"],
-                 json.dumps(summary["lesson"], separators=(",", ":"))),
-            )  # fmt: skip
+            self.db.execute("insert or replace into batches values (?, ?, ?, ?, ?, ?, ?, ?)", (campaign, number, api, *told, cpu, taught))
             self.db.executemany("insert or ignore into rules values (?, ?)", [(campaign, rule) for rule in rules])
 
-    def finished_batches(self, campaign: int) -> dict[int, dict[str, Any]]:
+    def finished_batches(self, campaign: int) -> dict[int, Lesson]:
         """What each finished batch taught, by its number."""
         rows = self.db.execute("select number, lesson from batches where campaign = ?", (campaign,))
-        return {row[0]: json.loads(row[1]) if row[1] else {"features": [], "edits": {}, "findings": [], "orders": []} for row in rows}
+        return {row[0]: Lesson(**json.loads(row[1])) if row[1] else Lesson() for row in rows}
 
     def totals(self, campaign: int) -> dict[str, Any]:
         """Mutants by outcome, reasons, refusals and CPU seconds of a campaign."""
@@ -138,23 +152,23 @@ class Store:
 
     # Findings --------------------------------------------------------------------------------------------------------
 
-    def suspect(self, campaign: int, key: str, report: dict[str, Any]) -> None:
-        self.db.execute("insert or ignore into suspicions values (?, ?, ?)", (campaign, key, json.dumps(report)))
+    def suspect(self, campaign: int, key: str, suspicion: Suspicion) -> None:
+        self.db.execute("insert or ignore into suspicions values (?, ?, ?)", (campaign, key, json.dumps(suspicion.to_json())))
 
-    def suspicions(self, campaign: int) -> list[tuple[str, dict[str, Any]]]:
+    def suspicions(self, campaign: int) -> list[tuple[str, Suspicion]]:
         rows = self.db.execute("select key, report from suspicions where campaign = ? order by rowid", (campaign,))
-        return [(row["key"], json.loads(row["report"])) for row in rows]
+        return [(row["key"], Suspicion.from_json(json.loads(row["report"]))) for row in rows]
 
     def forget_suspicion(self, campaign: int, key: str) -> None:
         self.db.execute("delete from suspicions where campaign = ? and key = ?", (campaign, key))
 
-    def add_finding(self, campaign: int, key: str, document: dict[str, Any], times: int = 1) -> None:
+    def add_finding(self, campaign: int, key: str, finding: Finding) -> None:
         """The finished finding; its suspicion goes in the same transaction."""
         with self.db:
             self.db.execute("begin")
             self.db.execute(
                 "insert or replace into findings values (?, ?, ?, ?, ?, ?)",
-                (campaign, key, document["id"], int(document["confirmed"]), times, json.dumps(document)),
+                (campaign, key, finding.id, int(finding.confirmed), finding.times, json.dumps(finding.to_json(), default=_plain)),
             )
             self.db.execute("delete from suspicions where campaign = ? and key = ?", (campaign, key))
 
@@ -164,18 +178,18 @@ class Store:
     def known_keys(self, campaign: int) -> set[str]:
         return {row[0] for row in self.db.execute("select key from findings where campaign = ?", (campaign,))}
 
-    def findings(self, campaign: int | None = None, unconfirmed: bool = False) -> list[dict[str, Any]]:
-        """Findings as documents, newest campaign's first met first."""
+    def findings(self, campaign: int | None = None, unconfirmed: bool = False) -> list[Finding]:
+        """Findings in the order in which they were met, the newest campaign's last."""
         where, values = ("where campaign = ?", [campaign]) if campaign else ("where 1", [])
         if not unconfirmed:
             where += " and confirmed"
         rows = self.db.execute(f"select * from findings {where} order by campaign, rowid", values)
-        return [{**json.loads(row["document"]), "times": row["times"], "campaign": row["campaign"]} for row in rows]
+        return [Finding.from_json(json.loads(row["document"]), row["times"], row["campaign"]) for row in rows]
 
-    def finding(self, prefix: str) -> dict[str, Any]:
+    def finding(self, prefix: str) -> Finding:
         """The one finding whose id starts so."""
-        found = [f for f in self.findings(unconfirmed=True) if f["id"].startswith(prefix)]
-        ids = {f["id"] for f in found}
+        found = [f for f in self.findings(unconfirmed=True) if f.id.startswith(prefix)]
+        ids = {f.id for f in found}
         if len(ids) != 1:
             what = f"no finding starts with {prefix!r}" if not ids else f"{prefix!r} could be any of {', '.join(sorted(ids))}"
             raise StoreError(f"{what}; `gradfuzz findings` lists them")
@@ -183,6 +197,11 @@ class Store:
 
     def close(self) -> None:
         self.db.close()
+
+
+def _plain(value: Any) -> Any:
+    """What JSON lacks: complex numbers, as the workers send them."""
+    return {"complex": [value.real, value.imag]} if isinstance(value, complex) else str(value)
 
 
 def _refuse_foreign(path: Path) -> None:

@@ -16,11 +16,13 @@ from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, INVALID, Verdict
 from gradfuzz.program.model import Program
 from gradfuzz.program.values import materialise
-from gradfuzz.targets.protocol import Refusal, nestings, scenario_name
+from gradfuzz.targets.base.functions import Functions
+from gradfuzz.targets.base.protocol import Refusal
+from gradfuzz.targets.base.scenario import REVERSE, Scenario, nestings
 from gradfuzz.testing import message
 from gradfuzz.testing.evidence import Evidence, gather
 from gradfuzz.testing.function import FunctionTarget, Subject, subject_of
-from gradfuzz.testing.library import Library, pick
+from gradfuzz.testing.library import pick
 from gradfuzz.testing.smallest import smallest
 
 
@@ -98,11 +100,11 @@ def check_gradients(
 ) -> Agreement:
     """Check that reverse mode, forward mode and the numeric derivative of `f` agree at the inputs, up to `order`.
 
-    `f` takes and returns tensors of torch, jax or tensorflow, arrays of HIPS autograd, or tensors of your own (`library=Adapter(…)`).
+    `f` takes and returns tensors of a library that gradfuzz knows, or tensors of your own (`library=Adapter(…)`).
     Inputs are tensors or NumPy arrays, also inside lists and dicts; floating ones are differentiated, others are passed on.
 
     - `modes`: only these ways, as in `("reverse",)` or `("forward-over-reverse",)`;
-    - `library`: "torch", "jax", "tensorflow", "autograd" or an Adapter, where the inputs do not tell;
+    - `library`: its name or an Adapter, where the inputs do not tell;
     - `structure`: what the inputs are, so that steps stay inside: "symmetric", "positive_definite", "simplex", "lower", "upper",
       one for all or one for each differentiated input;
     - `seed`: chooses the random directions; `shrink=False` skips the search for a smaller example.
@@ -131,18 +133,19 @@ def gradients_agree(f: Callable[..., Any], *inputs: Any, **options: Any) -> bool
     return True
 
 
-def _scenarios(modes: Sequence[str] | None, order: int, library: Library) -> frozenset[str] | None:
+def _scenarios(modes: Sequence[str] | None, order: int, library: Functions) -> frozenset[Scenario] | None:
     if order < 1:
         raise GradfuzzError(f"order={order}: derivatives start at order 1")
     if order > library.highest_order:
         raise GradfuzzError(f"order={order}: {library.name} is differentiated up to order {library.highest_order} here; use a lower order")
     if modes is None:
-        return None if library.forward_mode else frozenset({"reverse"})
-    known = [scenario_name(m) for k in range(1, order + 1) for m in nestings(k)]
-    for name in [modes] if isinstance(modes, str) else modes:
+        return None if library.forward_mode else frozenset({REVERSE})
+    known = {s.name: s for k in range(1, order + 1) for s in nestings(k)}
+    names = [modes] if isinstance(modes, str) else modes
+    for name in names:
         if name not in known:
             raise GradfuzzError(f"unknown mode {name!r} at order {order}; known: {', '.join(known)}")
-    return frozenset([modes] if isinstance(modes, str) else modes)
+    return frozenset(known[name] for name in names)
 
 
 def _agreement(subject: Subject, examination: Examination, error: BaseException | None) -> Agreement:
@@ -176,8 +179,8 @@ def _details(
     evidence = None
     if trial is not None and verdict.oracle == "gradient":
         with target.subject.library.session(), np.errstate(all="ignore"):
-            ways = [m for m in trial.scenarios(verdict.order, options.scenarios) if not isinstance(trial.outcome(m), Refusal)]
-            evidence = gather(trial, verdict.order, ways, verdict.detail.get("element"))
+            ran = [s for s in trial.scenarios(verdict.order, options.scenarios) if not isinstance(trial.outcome(s), Refusal)]
+            evidence = gather(trial, verdict.order, ran, verdict.detail.get("element"))
     example = {name: materialise(recipe) for name, recipe in program.inputs.items()}
     fixed = [name for name, recipe in program.inputs.items() if not recipe.differentiable]
     script = message.reproducer(target.subject, program, options)

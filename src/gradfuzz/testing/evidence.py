@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.numdiff.ladder import Estimate, estimate
-from gradfuzz.oracles.gradient import base_modes
+from gradfuzz.oracles.gradient import base_scenario
 from gradfuzz.oracles.referee import AD_UNITS, NUMERIC_BARS
 from gradfuzz.oracles.trial import DOUBLE_UNIT, Trial
 from gradfuzz.program.values import project
-from gradfuzz.targets.protocol import Modes, Refusal, Vec, scenario_name
+from gradfuzz.targets.base.protocol import Refusal, Vec
+from gradfuzz.targets.base.scenario import Scenario
 
 Array = Any
 Place = tuple[int, int]  # which array, which element of it
@@ -49,15 +50,15 @@ class Evidence:
         return next((row for row in self.rows if row.wrong), None)
 
 
-def gather(trial: Trial, order: int, scenarios: Sequence[Modes], element: str | None = None) -> Evidence | None:
+def gather(trial: Trial, order: int, scenarios: Sequence[Scenario], element: str | None = None) -> Evidence | None:
     """The table for a trial that disagrees at the order; None if there is nothing to measure against.
 
     `element` is where the referee found the fault: its row comes first, however many there are.
     """
-    base = base_modes(trial, order)
+    base = base_scenario(trial, order)
     if base is None or not scenarios:
         return None
-    inner = [trial.direction(i) for i in range(order - 1)]
+    inner = trial.directions(order - 1)
     whole = trial.direction(order - 1)
     output = _single_output(trial, scenarios, base, inner, whole)
     second = ""
@@ -71,23 +72,23 @@ def gather(trial: Trial, order: int, scenarios: Sequence[Modes], element: str | 
     return Evidence(f"{output}{second}", rows[:MOST_ROWS], len(places) - min(len(places), MOST_ROWS))
 
 
-def _row(trial: Trial, scenarios: Sequence[Modes], base: Modes, inner: list[Vec], along: Vec, element: str) -> Row:
+def _row(trial: Trial, scenarios: Sequence[Scenario], base: Scenario, inner: list[Vec], along: Vec, element: str) -> Row:
     numbers = {}
-    for modes in scenarios:
-        outcome = trial.attempt(modes, [*inner, along])
-        numbers[scenario_name(modes)] = float("nan") if isinstance(outcome, Refusal) else trial.number(outcome)
+    for scenario in scenarios:
+        outcome = trial.attempt(scenario, [*inner, along])
+        numbers[scenario.name] = float("nan") if isinstance(outcome, Refusal) else trial.number(outcome)
     # The ladder's steps are in units of the inputs' size; a unit direction is not.
     step = max((float(s) for s, a in zip(trial.point.scales, along.arrays) if a.any()), default=1.0)
     scaled = Vec([np.asarray(a * step) for a in along.arrays])
     at_zero = trial.components(trial.attempt(base, inner))
-    numeric: Estimate = estimate(trial.line(base, inner, scaled), at_zero, max(trial.epsilon, DOUBLE_UNIT * (8 if base else 1)))
+    numeric: Estimate = estimate(trial.line(base, inner, scaled), at_zero, max(trial.epsilon, DOUBLE_UNIT * (8 if base.modes else 1)))
     value, error = numeric.value / step, numeric.error / step
     bar = NUMERIC_BARS * error + AD_UNITS * trial.epsilon * max(abs(value), *(abs(n) for n in numbers.values()))
     wrong = [name for name, n in numbers.items() if not np.isfinite(n) or (numeric.usable and abs(n - value) > bar)]
     return Row(element, numbers, value, error, bar, wrong)
 
 
-def _single_output(trial: Trial, scenarios: Sequence[Modes], base: Modes, inner: list[Vec], along: Vec) -> str:
+def _single_output(trial: Trial, scenarios: Sequence[Scenario], base: Scenario, inner: list[Vec], along: Vec) -> str:
     """Weight one output element alone, if one is at fault by itself; returns its name."""
     everything = trial.v
     places = [(i, j) for i, o in enumerate(trial.outputs) for j in range(o.size)]
@@ -121,7 +122,7 @@ def _chosen(outputs: list[Array], part: list[Place], weights: Vec) -> Vec:
     return Vec(arrays)
 
 
-def _single_inner(trial: Trial, scenarios: Sequence[Modes], base: Modes, inner: list[Vec], along: Vec) -> tuple[list[Vec], str]:
+def _single_inner(trial: Trial, scenarios: Sequence[Scenario], base: Scenario, inner: list[Vec], along: Vec) -> tuple[list[Vec], str]:
     """Order two and up: differentiate by one element first, if one shows the fault by itself."""
     places = [(i, j) for i, x in enumerate(trial.inputs) for j in range(x.size)][:MOST_ROWS]
     for place in places:

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.testing.library import pick
-
-LIBRARIES = ("torch", "jax", "tensorflow")
+from gradfuzz.testing.library import owner_of, pick
 
 
 class Examples:
@@ -64,9 +62,8 @@ def _encoded(value: Any) -> Any:
         return {type(value).__name__: [_encoded(part) for part in value]}
     if isinstance(value, dict):
         return {"dict": [[key, _encoded(part)] for key, part in value.items()]}
-    home = type(value).__module__.split(".")[0]
-    name = {"jaxlib": "jax"}.get(home, home)
-    if name in LIBRARIES:
+    name = owner_of(value)
+    if name is not None:
         library = pick(name, ())
         return {"tensor": _encoded(np.asarray(library.array(value))), "library": name, "dtype": library.dtype(value)}
     raise TypeError(f"{type(value).__name__} cannot be written down")

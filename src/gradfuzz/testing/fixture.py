@@ -8,7 +8,7 @@ from typing import Any
 
 from gradfuzz.testing.check import Agreement, GradientMismatch, check_gradients
 from gradfuzz.testing.examples import Examples
-from gradfuzz.testing.signature import parse_input
+from gradfuzz.testing.inputs import parse_input
 
 
 class Fuzzer:

@@ -12,11 +12,13 @@ import numpy as np
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.program.model import STRUCTURES, Call, Let, Program, Ref, Tensor, Values
 from gradfuzz.program.values import materialise, size_of
-from gradfuzz.targets.protocol import Modes, Outcome, Refusal, Target, Vec
-from gradfuzz.testing.library import Library, leaves
+from gradfuzz.targets.base.dtypes import DOUBLE_UNIT, UNITS
+from gradfuzz.targets.base.functions import Functions
+from gradfuzz.targets.base.protocol import Outcome, Refusal, Target, Vec
+from gradfuzz.targets.base.scenario import Scenario
+from gradfuzz.testing.library import leaves
 
 Array = Any
-UNITS = {"float64": 2.0**-52, "complex128": 2.0**-52, "float32": 2.0**-23, "complex64": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Subject:
     """A function, the library it is written for, its arguments, and which of their numbers are differentiated."""
 
     function: Callable[..., Any]
-    library: Library
+    library: Functions
     template: tuple[Any, ...]
     names: list[str]
     arrays: list[Array]
@@ -59,10 +61,10 @@ class Subject:
 
 
 def subject_of(
-    function: Callable[..., Any], inputs: Sequence[Any], library: Library, structure: str | Sequence[str | None] | None
+    function: Callable[..., Any], inputs: Sequence[Any], library: Functions, structure: str | Sequence[str | None] | None
 ) -> Subject:
-    """Bind the inputs. Floating arrays and tensors are differentiated; if some torch tensors require it, only those."""
-    picky = any(getattr(leaf, "requires_grad", None) is True for leaf in leaves(inputs)) and library.name == "torch"
+    """Bind the inputs. Floating arrays and tensors are differentiated; if some tensors say that they are to be, only those."""
+    picky = any(getattr(leaf, "requires_grad", None) is True for leaf in leaves(inputs)) and library.marks_inputs
     subject = Subject(function, library, (), [], [], [], [])
     template = []
     for name, value in zip(_argument_names(function, len(inputs)), inputs):
@@ -100,7 +102,7 @@ def _slotted(subject: Subject, name: str, value: Any, picky: bool) -> Any:
     dtype = str(value.dtype) if plain else library.dtype(value) if library.owns(value) else ""
     if dtype not in UNITS or (picky and not getattr(value, "requires_grad", False)):
         # Whole numbers are labels and indices; libraries with tensors of their own want them as such.
-        return library.tensor(np.array(value), dtype) if plain and library.name in ("torch", "tensorflow") else value
+        return library.tensor(np.array(value), dtype) if plain and library.own_integers else value
     subject.names.append(name)
     subject.arrays.append(np.array(value if plain else library.array(value)))
     subject.dtypes.append(dtype)
@@ -120,7 +122,7 @@ def _filled(part: Any, tensors: Sequence[Any]) -> Any:
 class FunctionTarget:
     """Stands where a library stands in a campaign; its Programs are inputs for the one function."""
 
-    variants: tuple[str, ...] = ()
+    ways: tuple[str, ...] = ()
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
@@ -129,7 +131,7 @@ class FunctionTarget:
 
     @property
     def as_target(self) -> Target:
-        return cast(Target, self)  # the oracles ask a target for points, variants and what its errors mean, nothing else
+        return cast(Target, self)  # the oracles ask a target for points, ways and what its errors mean, nothing else
 
     def point(self, program: Program, arrays: list[Array] | None = None) -> FunctionPoint:
         recipes = list(program.inputs.values())
@@ -155,7 +157,7 @@ class FunctionPoint:
         self.inputs = [np.asarray(self._arrays[i]) for i in self._moving]
         self.structures: list[str | None] = [recipes[i].structure for i in self._moving]
         self.scales = [size_of(x) for x in self.inputs]
-        self.unit = max((UNITS.get(d, 2.0**-52) for d in self._dtypes), default=2.0**-52)
+        self.unit = max((UNITS.get(d, DOUBLE_UNIT) for d in self._dtypes), default=DOUBLE_UNIT)
         self.mutates = False  # every run has its own tensors, so nobody would notice
         self.random = False
 
@@ -166,13 +168,13 @@ class FunctionPoint:
         self.unit = max([self.unit, *(UNITS[self.library.dtype(o)] for o in outputs)])
         return [self.library.array(o) for o in outputs]
 
-    def run(self, modes: Modes, us: Sequence[Vec], v: Vec | None, along: Vec | None = None, shift: float = 0.0) -> Outcome:
+    def run(self, scenario: Scenario, us: Sequence[Vec], v: Vec | None, along: Vec | None = None, shift: float = 0.0) -> Outcome:
         xs = self._tensors(along, shift)
-        if not modes:
+        if not scenario.modes:
             outputs = [self.library.array(o) for o in self._call(xs)]
             return Outcome(outputs, outputs)
         assert v is not None
-        return self.library.derivative(self._call, xs, modes, [u.arrays for u in us], v.arrays)
+        return self.library.derivative(self._call, xs, scenario, [u.arrays for u in us], v.arrays)
 
     def rules(self) -> list[str]:
         return []

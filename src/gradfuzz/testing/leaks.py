@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.errors import GradfuzzError
+from gradfuzz.targets.base.protocol import Vec
+from gradfuzz.targets.base.scenario import REVERSE
 from gradfuzz.testing.function import FunctionPoint, subject_of
-from gradfuzz.testing.home_made import HomeMade
 from gradfuzz.testing.library import leaves, pick
 
 # A leak grows in every batch, by this much a run at least. A tensor takes more; Python's own caches, and a list of losses
@@ -113,7 +114,7 @@ def _after_each_batch(step: Callable[[], Any], batch: int, count: Callable[[], A
 
 
 def graph_size(result: Any) -> int:
-    """How many nodes the graph behind a result has: autograd nodes for PyTorch, else tensors that can be reached from it."""
+    """How many nodes the graph behind a result has: nodes of a tape where there is one, else tensors that can be reached from it."""
     tensors = [leaf for leaf in leaves(result) if leaf is not None]
     if tensors and getattr(tensors[0], "grad_fn", None) is not None:
         return _reachable([t.grad_fn for t in tensors], lambda node: [n for n, _ in node.next_functions if n is not None], None)
@@ -173,36 +174,15 @@ def _step(f: Callable[..., Any], inputs: tuple[Any, ...], library: Any) -> Calla
     """Forward and backward on tensors that stay, as parameters do."""
     chosen = pick(library, inputs)
     subject = subject_of(f, inputs, chosen, None)
-    if chosen.name == "torch":
-        import torch
-
-        tensors = [chosen.tensor(np.array(a), d).requires_grad_() for a, d in zip(subject.arrays, subject.dtypes)]
-
-        def torch_step() -> Any:
-            with torch.enable_grad():
-                outputs = subject.call(tensors)
-                sum(o.sum() for o in outputs if o.requires_grad).backward()
-            return outputs
-
-        return torch_step
-    if isinstance(chosen, HomeMade):
-        own = [chosen.tensor(np.array(a), d) for a, d in zip(subject.arrays, subject.dtypes)]
-
-        def own_step() -> Any:
-            outputs = subject.call(own)
-            for output in outputs:
-                chosen.run_backward(output, np.ones(chosen.array(output).shape))
-            return outputs
-
-        return own_step
+    step = chosen.training_step(subject.call, subject.arrays, subject.dtypes)
+    if step is not None:
+        return step
     point = FunctionPoint(subject, list(subject.program().inputs.values()), subject.arrays)
     return lambda: _functional(point)
 
 
 def _functional(point: FunctionPoint) -> None:
     """Libraries that differentiate functions keep no graph between runs; their memory is measured all the same."""
-    from gradfuzz.targets.protocol import Vec
-
     with point.library.session():
         outputs = point.first()
-        point.run(("r",), [Vec([np.ones(x.shape) for x in point.inputs])], Vec([np.ones(o.shape) for o in outputs]))
+        point.run(REVERSE, [Vec([np.ones(x.shape) for x in point.inputs])], Vec([np.ones(o.shape) for o in outputs]))

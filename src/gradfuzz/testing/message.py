@@ -69,7 +69,7 @@ def reproducer(subject: Subject, program: Program, options: Options) -> str:
     arguments = [_argument_text(part, program) for part in subject.template]
     settings = [f"order={options.order}"] if options.order > 1 else []
     if subject.library.forward_mode and options.scenarios is not None:
-        settings.append(f"modes={sorted(options.scenarios)!r}")
+        settings.append(f"modes={sorted(s.name for s in options.scenarios)!r}")
     settings.append(f"library={subject.library.name!r}" if subject.library.forward_mode else "library=adapter")
     if any(subject.structures):
         settings.append(f"structure={subject.structures!r}")

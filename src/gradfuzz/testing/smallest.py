@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradfuzz.mutate.shrink import shrink_program
+from gradfuzz.findings.inside.same import mark
+from gradfuzz.findings.inside.shrink import shrink_program
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.verdict import Verdict
 from gradfuzz.program.model import Program, Values
@@ -33,7 +34,7 @@ def smallest(target: FunctionTarget, options: Options, program: Program, wanted:
 
     def shows(candidate: Program) -> bool:
         for verdict in examine(target.as_target, candidate, options).findings:
-            if (verdict.kind, verdict.order, verdict.scenarios) == (wanted.kind, wanted.order, wanted.scenarios):
+            if mark(verdict) == mark(wanted):
                 latest[0] = verdict
                 return True
         return False

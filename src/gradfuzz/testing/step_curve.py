@@ -16,7 +16,8 @@ from gradfuzz.errors import GradfuzzError
 from gradfuzz.numdiff.ladder import central, estimate
 from gradfuzz.oracles.gradient import STEP
 from gradfuzz.oracles.trial import Trial
-from gradfuzz.targets.protocol import Outcome
+from gradfuzz.targets.base.protocol import Outcome
+from gradfuzz.targets.base.scenario import DIRECT, REVERSE
 from gradfuzz.testing.function import FunctionTarget, subject_of
 from gradfuzz.testing.library import pick
 
@@ -52,13 +53,13 @@ def step_curve(f: Callable[..., Any], *inputs: Any, library: Any = None, seed: i
         if not trial.outputs or not trial.finite:
             raise GradfuzzError(f"{subject.title} has no finite floating output at these inputs; choose others")
         direction = trial.direction(0)
-        line = trial.line((), (), direction)
+        line = trial.line(DIRECT, (), direction)
         scale = max(trial.point.scales)
-        reverse = trial.outcome(("r",))
+        reverse = trial.outcome(REVERSE)
         if isinstance(reverse, Outcome) and math.isfinite(trial.number(reverse)):
             reference, name = trial.number(reverse), "reverse mode"
         else:
-            reference, name = estimate(line, trial.components(trial.attempt((), ())), trial.epsilon).value, "extrapolation"
+            reference, name = estimate(line, trial.components(trial.attempt(DIRECT, ())), trial.epsilon).value, "extrapolation"
         size = abs(reference) or 1.0
         errors = [abs(central(line, step / scale) - reference) / size for step in STEPS]
         optimum = trial.epsilon ** (1 / 3)

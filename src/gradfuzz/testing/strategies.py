@@ -120,7 +120,7 @@ def simplex(shape: Any = None) -> Strategy:
 
 
 def tensors(library: Any, values: Strategy | None = None) -> Strategy:
-    """Tensors of a library ("torch", "jax", "tensorflow", or an Adapter) with numbers from any of the strategies above."""
+    """Tensors of a library (its name, or an Adapter) with numbers from any of the strategies above."""
     chosen = pick(library, ())
     return (arrays() if values is None else values).map(lambda array: chosen.tensor(np.array(array), str(array.dtype)))
 

@@ -5,28 +5,26 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from dataclasses import replace
 from typing import Any, Callable
 
 from gradfuzz.errors import ProgramError
+from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.mutate.arguments import Menu, no_menu
 from gradfuzz.mutate.draw import Weights, draw_edits, draw_relative
 from gradfuzz.mutate.edits import Edit, apply_all
 from gradfuzz.oracles.check import Examination, Options, examine
 from gradfuzz.oracles.verdict import INCONCLUSIVE, INVALID, RANK
-from gradfuzz.program.codec import from_json, to_json
+from gradfuzz.program.codec import from_json
 from gradfuzz.program.model import Program
-from gradfuzz.targets.errors import error_kind, normalised
-from gradfuzz.targets.protocol import Target
+from gradfuzz.targets.base.errors import error_kind, normalised
+from gradfuzz.targets.base.protocol import Target
+from gradfuzz.worker.depth import Depth
 from gradfuzz.worker.progress import Progress
 
-# A seed that has shown a bug twice at some order shows it to most of its mutants: the rest stay below that order.
-SHOWN_OFTEN = 2
-# Each order costs a few times the one below: second order is checked on every other mutant, higher ones where the campaign says so.
-DEEP_EVERY = 2
-DEEPER_EVERY = 16
 # A Program of many operators counts as a new combination of so many of them at most.
 MOST_RULES = 8
+# Rules are read off the first few mutants of a batch: walking a tape costs as much as a run.
+RULES_OF = 4
 # Members of a family fail alike: after so many the rest of it is left out.
 INVALID_OFTEN = 2
 # They show the same bugs, too, and a mutant with a bug takes the time of twenty without.
@@ -55,24 +53,12 @@ def family_of(index: int, size: int) -> int:
     return index // size
 
 
-def options_for(options: Options, index: int, shown: Counter[int], deep: bool = True, glance: bool = False) -> Options:
-    """A mutant's own options: its salt, and how deep it goes. At a glance only the seed itself goes beyond order one."""
-    order = 1 if glance and index else options.order
-    if index % DEEPER_EVERY or not deep:
-        order = min(order, 2 if index % DEEP_EVERY == 0 else 1)
-    while order > 1 and shown[order] >= SHOWN_OFTEN:
-        order -= 1
-    return replace(options, order=order, salt=options.salt + index)
-
-
-def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Examine mutants start … count-1 of a seed; `found` is told of each finding at once."""
-    seed = from_json(job["program"])
-    options = Options.from_json(job["options"])
-    weights = job.get("weights") or {}
+def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Callable[[Suspicion], None]) -> dict[str, Any]:
+    """Examine mutants start … count-1 of a seed; `found` is told of each suspicion at once."""
+    seed, depth = from_json(job["program"]), Depth.from_json(job["depth"])
     counts = [0] * len(RANK)
     tally = Tally()
-    shown = Counter(dict.fromkeys(job.get("shown", ()), SHOWN_OFTEN - 1))
+    shown: Counter[int] = Counter()  # findings by order
     began = time.process_time()
     failed: Counter[int] = Counter()  # by family: invalid mutants
     told: Counter[int] = Counter()  # and mutants with findings
@@ -84,20 +70,21 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
         if time.process_time() - began > MOST_SECONDS:
             break
         try:
-            edits, program = mutant(seed, job["rng"], index, target.family, target.parameters, weights)
+            edits, program = mutant(seed, job["rng"], index, target.family, target.parameters, job["weights"])
             program.check()
         except ProgramError:
             counts[RANK.index(INVALID)] += 1
             continue
-        chosen = options_for(options, index, shown, job.get("deep", True), job.get("glance", False))
-        seen = examine(target, program, chosen, keep_rules=index < 4)
+        options = depth.options(index, shown)
+        seen = examine(target, program, options, keep_rules=index < RULES_OF)
         counts[RANK.index(seen.outcome)] += 1
         failed[family] += seen.outcome == INVALID
-        tally.take(edits, program, chosen, seen)
+        tally.take(edits, program, options, seen)
         if seen.findings:
             told[family] += 1
             shown.update({v.order for v in seen.findings})
-            found(report(job, index, edits, program, chosen, seen))
+            for verdict in seen.findings:
+                found(Suspicion(job["api"], seed, tuple(edits), options, verdict, seen.rule))
     progress.write(job["id"], job["count"], counts)
     return {"counts": counts, **tally.to_json(), "cpu": time.process_time() - began}
 
@@ -129,8 +116,8 @@ class Tally:
             self.features.add(f"{shape}|{options.order}|{seen.outcome}")
 
     def to_json(self) -> dict[str, Any]:
-        """Features are told as (rule, dtype, rank, layout, order, outcome); the batch's reverse rules stand for each mutant's."""
-        names = sorted({r.split(":", 1)[-1] for r in self.rules if not r.startswith(("forward:", "second:"))}) or [""]
+        """Features are told as (rule, dtype, rank, layout, order, outcome); the batch's rules stand for each mutant's."""
+        names = sorted({r.partition(":")[2] for r in self.rules}) or [""]
         return {
             "rules": sorted(self.rules),
             "features": sorted(f"{name}|{feature}" for feature in self.features for name in names[:MOST_RULES]),
@@ -138,16 +125,3 @@ class Tally:
             "reasons": dict(self.reasons),
             "edits": self.edits,
         }
-
-
-def report(job: dict[str, Any], index: int, edits: list[Edit], program: Program, options: Options, seen: Examination) -> dict[str, Any]:
-    """What a campaign needs to know of a mutant with findings."""
-    return {
-        "batch": job["id"],
-        "index": index,
-        "edits": [e.to_json() for e in edits],
-        "program": to_json(program),
-        "options": options.to_json(),
-        "rule": seen.rule,
-        "verdicts": [v.to_json() for v in seen.findings],
-    }

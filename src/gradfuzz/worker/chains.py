@@ -3,54 +3,50 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
+from dataclasses import replace
 from typing import Any, Callable
 
 from gradfuzz.chains.blame import Blame
+from gradfuzz.chains.examine import ChainResult, examine_chain
 from gradfuzz.chains.hazards import Hazards
-from gradfuzz.chains.judge import Judged, judge
 from gradfuzz.chains.ops import Op, find_ops
+from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.oracles.check import Options
 from gradfuzz.oracles.verdict import RANK
-from gradfuzz.program.codec import to_json
-from gradfuzz.targets.protocol import Target
+from gradfuzz.targets.base.protocol import Target
+from gradfuzz.worker.depth import Depth
 from gradfuzz.worker.progress import Progress
 
 
-def run_chains(target: Target, job: dict[str, Any], progress: Progress, found: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Judge chains start … of the job; `found` is told of each finding at once."""
+def run_chains(target: Target, job: dict[str, Any], progress: Progress, found: Callable[[Suspicion], None]) -> dict[str, Any]:
+    """Judge chains start … of the job; `found` is told of each suspicion at once."""
     counts = [0] * len(RANK)
-    hazards = Hazards(job["hazards"])
+    hazards, depth = Hazards(job["hazards"]), Depth.from_json(job["depth"])
     rows: list[dict[str, Any]] = []
     began = time.process_time()
-    for index in range(job["start"], len(job["chains"])):
+    for index in range(job["start"], job["count"]):
         progress.write(job["id"], index, counts)
         ops = [Op.from_json(op) for op in job["chains"][index]]
-        judged = judge(target, ops, job["points"], job["dtype"], job["order"], hazards)
+        options = depth.options(index, Counter())
+        judged = examine_chain(target, ops, job["points"], job["dtype"], options, hazards)
         for outcome, count in judged.counts.items():
             counts[RANK.index(outcome)] += count
         for blamed in judged.findings:
-            found(blame_report(blamed, job["order"], index))
+            found(suspicion_of(blamed, options))
         rows.append(_row(index, judged))
     progress.write(job["id"], len(job["chains"]), counts)
     return {"counts": counts, "rows": rows, "cpu": time.process_time() - began}
 
 
-def blame_report(blamed: Blame, order: int, index: int, salt: int = 0) -> dict[str, Any]:
-    """What a campaign needs to know of a disagreement that was blamed on something."""
+def suspicion_of(blamed: Blame, options: Options) -> Suspicion:
+    """A disagreement that was blamed on something, as a suspicion of its own."""
     assert blamed.verdict is not None
-    return {
-        "index": index,
-        "blame": blamed.kind,
-        "api": blamed.api,
-        "program": to_json(blamed.program),
-        "edits": [],
-        "options": Options(order, None, salt, blamed.strict).to_json(),
-        "rule": blamed.rule,
-        "verdicts": [blamed.verdict.to_json()],
-    }
+    options = replace(options, strict=blamed.strict, ways=())
+    return Suspicion(blamed.api, blamed.program, (), options, blamed.verdict, blamed.rule, blamed.kind)
 
 
-def _row(index: int, judged: Judged) -> dict[str, Any]:
+def _row(index: int, judged: ChainResult) -> dict[str, Any]:
     return {
         "index": index,
         "counts": dict(judged.counts),

@@ -8,23 +8,21 @@ from typing import Any, Callable
 
 from gradfuzz.chains.blame import UNCLEAR, blame
 from gradfuzz.chains.ops import Op
+from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.graphs.build import Builder
 from gradfuzz.graphs.vocabulary import Vocabulary, learn
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, INVALID, RANK
-from gradfuzz.targets.protocol import Target
-from gradfuzz.worker.chains import blame_report
+from gradfuzz.targets.base.protocol import Target
+from gradfuzz.worker.batch import RULES_OF
+from gradfuzz.worker.chains import suspicion_of
+from gradfuzz.worker.depth import Depth
 from gradfuzz.worker.progress import Progress
 
-# Second order costs many times the first, so every fourth graph goes there.
-DEEP_EVERY = 4
-# Rules are read off the first few graphs of a batch: walking a tape costs as much as a run.
-RULES_OF = 4
 
-
-def run_graphs(target: Target, job: dict[str, Any], progress: Progress, found: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Graphs start … count-1 of a batch; `found` is told of each finding at once."""
-    words = Vocabulary.from_json(job["words"])
+def run_graphs(target: Target, job: dict[str, Any], progress: Progress, found: Callable[[Suspicion], None]) -> dict[str, Any]:
+    """Graphs start … count-1 of a batch; `found` is told of each suspicion at once."""
+    words, depth = Vocabulary.from_json(job["words"]), Depth.from_json(job["depth"])
     counts = [0] * len(RANK)
     reasons: Counter[str] = Counter()
     extra: Counter[str] = Counter()
@@ -32,7 +30,7 @@ def run_graphs(target: Target, job: dict[str, Any], progress: Progress, found: C
     began = time.process_time()
     for index in range(job["start"], job["count"]):
         progress.write(job["id"], index, counts)
-        outcome = _one(target, job, index, words, reasons, extra, rules, found)
+        outcome = _one(target, job, index, words, depth.options(index, Counter()), reasons, extra, rules, found)
         counts[RANK.index(outcome)] += 1
     progress.write(job["id"], job["count"], counts)
     row = {"index": 0, "reasons": dict(reasons), "looked_at": []}
@@ -45,13 +43,11 @@ def graph(target: str, words: Vocabulary, rng: str, index: int, size: int | None
 
 
 def _one(
-    target: Target, job: dict[str, Any], index: int, words: Vocabulary, reasons: Counter[str], extra: Counter[str], rules: set[str],
-    found: Callable[[dict[str, Any]], None],
+    target: Target, job: dict[str, Any], index: int, words: Vocabulary, options: Options, reasons: Counter[str], extra: Counter[str],
+    rules: set[str], found: Callable[[Suspicion], None],
 ) -> str:  # fmt: skip
     program = graph(target.name, words, job["rng"], index, job["size"])
     extra["calls"] += sum(1 for _ in program.calls())
-    deep = job["order"] if index % DEEP_EVERY == 0 else 1
-    options = Options(deep, None, index)
     seen = examine(target, program, options, keep_rules=index < RULES_OF)
     rules.update(seen.rules)
     if seen.trial is not None and not seen.trial.finite:
@@ -69,7 +65,7 @@ def _one(
     if blamed.kind == UNCLEAR:
         reasons[blamed.reason.split(":")[0]] += 1
         return INCONCLUSIVE
-    found(blame_report(blamed, deep, index, options.salt))
+    found(suspicion_of(blamed, options))
     return DISAGREE
 
 

@@ -10,16 +10,20 @@ import os
 import sys
 import time
 import traceback
-from typing import Any
+from typing import Any, Callable
 
 from gradfuzz.errors import ProgramError
+from gradfuzz.findings.inside.confirm import confirm
+from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.oracles.check import Options, examine
-from gradfuzz.oracles.trial import Trial
+from gradfuzz.oracles.trial import Trial, run_alone
+from gradfuzz.oracles.verdict import RANK
 from gradfuzz.program.codec import from_json, to_json
-from gradfuzz.targets.protocol import Outcome, Parameter, Target, nestings, scenario_name
+from gradfuzz.program.parse import parse
+from gradfuzz.targets.base.protocol import Outcome, Parameter, Target
+from gradfuzz.targets.base.scenario import DIRECT, Scenario, nestings
 from gradfuzz.worker.batch import mutant, run_batch
 from gradfuzz.worker.chains import list_ops, run_chains
-from gradfuzz.worker.finish import finish
 from gradfuzz.worker.graphs import list_words, run_graphs
 from gradfuzz.worker.progress import Progress
 from gradfuzz.worker.tabulate import tabulate
@@ -53,48 +57,50 @@ class Worker:
                 gc.collect()
 
     def do_about(self, job: Job) -> dict[str, Any]:
-        works = [scenario_name(m) for order in (1, 2) for m in nestings(order) if self._works(m)]
+        """What is here: the versions, and the scenarios that work on the target's own smoke test."""
+        plain = [scenario for order in (1, 2) for scenario in nestings(order)]
+        in_ways = [scenario.in_way(way) for way in self.target.ways for scenario in nestings(1)]
         return {
             "version": self.target.version,
             "python": ".".join(map(str, sys.version_info[:3])),
-            "scenarios": ["direct", "numeric", *works],
+            "scenarios": [scenario.name for scenario in [DIRECT, *plain, *in_ways] if self._works(scenario)],
         }
 
-    def _works(self, modes: tuple[str, ...]) -> bool:
-        from gradfuzz.program.parse import parse
+    def _works(self, scenario: Scenario) -> bool:
+        trial = Trial(self.target, parse(self.target.smoke_test(), self.target.language))
+        return isinstance(trial.outcome(scenario), Outcome)
 
-        text = self.target.smoke_test()
-        trial = Trial(self.target, parse(text, self.target.language))
-        return isinstance(trial.outcome(modes), Outcome)
+    def _tell(self, job: Job) -> Callable[[Suspicion], None]:
+        """Suspicions are sent at once: nothing is lost if the worker dies at the next mutant."""
+        return lambda suspicion: send(self.stream, {"suspicion": suspicion.to_json(), "id": job["id"]})
 
     def do_batch(self, job: Job) -> dict[str, Any]:
-        return run_batch(self.target, job, self.progress, lambda finding: send(self.stream, {"finding": finding, "id": job["id"]}))
+        return run_batch(self.target, job, self.progress, self._tell(job))
 
     def do_ops(self, job: Job) -> dict[str, Any]:
         return list_ops(self.target, job, self.progress)
 
     def do_chains(self, job: Job) -> dict[str, Any]:
-        return run_chains(self.target, job, self.progress, lambda finding: send(self.stream, {"finding": finding, "id": job["id"]}))
+        return run_chains(self.target, job, self.progress, self._tell(job))
 
     def do_words(self, job: Job) -> dict[str, Any]:
         return list_words(self.target, job, self.progress)
 
     def do_graphs(self, job: Job) -> dict[str, Any]:
-        return run_graphs(self.target, job, self.progress, lambda finding: send(self.stream, {"finding": finding, "id": job["id"]}))
+        return run_graphs(self.target, job, self.progress, self._tell(job))
 
     def do_tabulate(self, job: Job) -> dict[str, Any]:
         return tabulate(self.target, job, self.progress)
 
     def do_mutant(self, job: Job) -> dict[str, Any]:
-        """The mutant's Program, without running it: for the post-mortem of a crash."""
-        seed, weights = from_json(job["program"]), job.get("weights") or {}
-        edits, program = mutant(seed, job["rng"], job["index"], self.target.family, self.target.parameters, weights)
-        return {"edits": [e.to_json() for e in edits], "program": to_json(program)}
+        """The mutant's edits, without running it: for the post-mortem of a death."""
+        edits, _ = mutant(from_json(job["program"]), job["rng"], job["index"], self.target.family, self.target.parameters, job["weights"])
+        return {"edits": [e.to_json() for e in edits]}
 
     def do_examine(self, job: Job) -> dict[str, Any]:
         """One Program in all detail."""
         options = Options.from_json(job["options"])
-        seen = examine(self.target, from_json(job["program"]), options, keep_rules=True, thorough=True)
+        seen = examine(self.target, from_json(job["program"]), options, keep_rules=True)
         return {
             "verdicts": [v.to_json() for v in seen.verdicts],
             "outcome": seen.outcome,
@@ -103,8 +109,16 @@ class Worker:
             "numbers": {} if seen.trial is None else _numbers(seen.trial, options),
         }
 
-    def do_finish(self, job: Job) -> dict[str, Any]:
-        return finish(self.target, job)
+    def do_scenario(self, job: Job) -> dict[str, Any]:
+        """One scenario by itself: for the post-mortem of a death. What it raises is nothing to die of."""
+        with contextlib.suppress(Exception):
+            run_alone(self.target, from_json(job["program"]), Scenario.named(job["scenario"]))
+        return {}
+
+    def do_confirm(self, job: Job) -> dict[str, Any]:
+        """A suspicion seen again and made small."""
+        confirmed = confirm(self.target, Suspicion.from_json(job["suspicion"]), job["seconds"])
+        return {"confirmed": None if confirmed is None else confirmed.to_json()}
 
     def do_rules(self, job: Job) -> dict[str, Any]:
         return {"rules": self.target.rules()}
@@ -134,7 +148,7 @@ class Worker:
                 count += 1
                 row = {"api": seed.api, "source": seed.source, "program": to_json(seed.program)}
                 file.write(json.dumps(row) + "\n")
-                self.progress.write(job["id"], count, [0] * 7)
+                self.progress.write(job["id"], count, [0] * len(RANK))
         os.replace(part, job["path"])
         return {"count": count}
 
@@ -155,7 +169,7 @@ def _numbers(trial: Trial, options: Options) -> dict[str, Any]:
     """Each scenario's projection, for the table that people read."""
     found: dict[str, Any] = {}
     for order in range(1, options.order + 1):
-        for modes in trial.scenarios(order, options.scenarios):
-            outcome = trial.outcome(modes)
-            found[scenario_name(modes)] = trial.number(outcome) if isinstance(outcome, Outcome) else outcome.message[:200]
+        for scenario in trial.scenarios(order, options.scenarios):
+            outcome = trial.outcome(scenario)
+            found[scenario.name] = trial.number(outcome) if isinstance(outcome, Outcome) else outcome.message[:200]
     return found

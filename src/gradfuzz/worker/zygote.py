@@ -1,7 +1,7 @@
 """The zygote: imports the library once and forks a worker for each request.
 
 Control messages come on standard input and go out on standard output, one JSON object a line. Each worker talks to its supervisor
-over a socket of its own. Where the library cannot be forked after import, the zygote becomes the one worker itself.
+over a socket of its own. A library must bear being forked after its import; it need not once its runtime has started.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import select
 import signal
 import socket
 import sys
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from gradfuzz.errors import GradfuzzError
@@ -26,6 +27,8 @@ from gradfuzz.worker.wire import receive, send
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="gradfuzz.worker")
     parser.add_argument("--target", required=True)
+    parser.add_argument("--package", required=True)
+    parser.add_argument("--folder", required=True)
     parser.add_argument("--module", action="append", default=[])
     parser.add_argument("--path", action="append", default=[])
     parser.add_argument("--log", default=os.devnull)
@@ -39,16 +42,18 @@ def main(arguments: list[str]) -> int:
     try:
         # Everything that a worker runs is imported here, once: a fork takes milliseconds, and all workers run the same code.
         import gradfuzz.worker.serve  # noqa: F401
-        from gradfuzz.targets.registry import load_target
+        from gradfuzz.targets.homes import Home, adopt, load_target
 
-        target = load_target(options.target, tuple(options.module))
+        home = Home(options.target, options.package, Path(options.folder))
+        adopt(home)
+        target = load_target(home, tuple(options.module))
     except GradfuzzError as error:
         send(control, {"failed": str(error)})
         return 2
     # What the library brought stays for good: collections in workers need not look at it, nor copy its pages.
     gc.collect()
     gc.freeze()
-    traits = {"fork_safe": target.fork_safe, "patience": target.patience, "family": target.family}
+    traits = {"patience": target.patience, "family": target.family, "ways": target.ways}
     send(control, {"ready": target.version, "pid": os.getpid(), **traits})
     return _control(target, requests, control)
 

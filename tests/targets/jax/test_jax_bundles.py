@@ -7,7 +7,7 @@ from gradfuzz.mutate.edits import Edit
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.program import from_json, parse, to_json
 from gradfuzz.targets.jax import bundle
-from gradfuzz.targets.protocol import QUICK_STEP, Refusal
+from gradfuzz.targets.base.protocol import QUICK_STEP, Refusal
 from gradfuzz.worker import batch
 
 TEXT = 'x = tensor((3,), "float64", uniform(0.5, 2.0, seed=1))\ny = {}(x)\n'

@@ -45,7 +45,7 @@ def test_a_planted_bug_is_found_and_proven_by_its_script(tmp_path, request):
 
 def test_importing_the_target_starts_no_runtime_so_that_workers_can_be_forked():
     code = (
-        "from gradfuzz.targets.registry import load_target; target = load_target('jax'); assert target.fork_safe;"
+        "from gradfuzz.targets.homes import load_target; target = load_target('jax'); assert target.fork_safe;"
         "import jax._src.xla_bridge as bridge; assert not bridge._backends, bridge._backends"
     )
     import gradfuzz

@@ -8,7 +8,7 @@ from gradfuzz.oracles.trial import Trial
 from gradfuzz.program import parse
 from gradfuzz.targets.jax import bundle
 from gradfuzz.targets.jax.rules import existing_rules
-from gradfuzz.targets.protocol import Outcome, nestings
+from gradfuzz.targets.base.protocol import Outcome, nestings
 
 PROGRAMS = {
     "real": 'x = tensor((3,), "float64", normal(seed=1))\ny = jax.numpy.exp(x) * x',

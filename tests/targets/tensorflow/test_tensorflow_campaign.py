@@ -50,7 +50,7 @@ def test_a_planted_bug_is_found_and_proven_by_its_script(tmp_path, request):
 
 def test_importing_the_target_starts_no_runtime_so_that_workers_can_be_forked(tmp_path):
     code = (
-        "from gradfuzz.targets.registry import load_target; target = load_target('tensorflow'); assert target.fork_safe;"
+        "from gradfuzz.targets.homes import load_target; target = load_target('tensorflow'); assert target.fork_safe;"
         "from tensorflow.python.eager import context; assert not context.context()._initialized"
     )
     done = run(["-c", code], tmp_path, gradfuzz.__file__.rsplit("/", 2)[0])

@@ -6,7 +6,7 @@ import pytest
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.program import parse
-from gradfuzz.targets.protocol import Outcome, nestings
+from gradfuzz.targets.base.protocol import Outcome, nestings
 from gradfuzz.targets.tensorflow import bundle, rules
 from gradfuzz.targets.tensorflow.rules import Rules, existing_rules
 

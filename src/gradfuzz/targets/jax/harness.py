@@ -11,7 +11,7 @@ import numpy as np
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.language import Language
 from gradfuzz.program.model import Program
-from gradfuzz.targets.jax.recorder import Recorder
+from gradfuzz.targets.jax.transcribe import Transcriber
 
 PER_GROUP = 6
 TRIES = 24
@@ -28,7 +28,7 @@ def harness_programs(language: Language) -> Iterator[tuple[str, Program]]:
     for harness in all_harnesses:
         if str(np.dtype(harness.dtype)) in FLOATING and harness.filter("cpu"):
             groups[harness.group_name].append(harness)
-    recorder = Recorder(language)
+    transcriber = Transcriber(language)
     for group, harnesses in groups.items():
         found = 0
         stride = max(1, len(harnesses) // TRIES)
@@ -36,7 +36,7 @@ def harness_programs(language: Language) -> Iterator[tuple[str, Program]]:
             if found >= PER_GROUP:
                 break
             try:
-                program = recorder.record(harness.dyn_fun, harness.dyn_args_maker(np.random.RandomState(0)))
+                program = transcriber.transcribe(harness.dyn_fun, harness.dyn_args_maker(np.random.RandomState(0)))
             except (ProgramError, TypeError, ValueError, NotImplementedError, KeyError, AttributeError, AssertionError):
                 continue
             found += 1

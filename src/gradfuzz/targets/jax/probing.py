@@ -6,16 +6,16 @@ What is tried comes from probes.json, by the names of parameters. Attempts are t
 from __future__ import annotations
 
 import inspect
-import itertools
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from gradfuzz.targets.base.probing import choices, filled, takes
+
 _DATA = json.loads(Path(__file__).with_name("probes.json").read_text())
 _NAMED_FUNCTION = re.compile(r"jax\.[a-z_.0-9]+$")
-_PLACE = re.compile(r"\$[a-z_0-9]+")
 
 SEEDS_PER_FUNCTION = 2
 COMBINATIONS = 48  # per profile
@@ -65,15 +65,10 @@ def primitive_attempts(path: str) -> Iterator[list[str]]:
 
 def _parameters(function: Any) -> tuple[list[list[str]] | None, list[str]]:
     """(lists of parameters that make a call, those that may be added); None where the function does not say."""
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
+    taken = takes(function)
+    if taken is None:
         return None, []
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    required = [p.name for p in parameters if p.default is p.empty and p.kind in positional]
-    named = [f"{p.name}=" for p in parameters if p.default is p.empty and p.kind == inspect.Parameter.KEYWORD_ONLY]
-    starred = [p.name for p in parameters if p.kind == inspect.Parameter.VAR_POSITIONAL]
-    optional = [p.name for p in parameters if p.default is not p.empty]
+    required, named, starred, optional = taken
     if not required and not starred:
         required = optional[:1]  # einsum and its like take everything by *args; others have one array with a default
     ways = [required + named, required + starred + named] if required and starred else [required + starred + named]
@@ -94,22 +89,9 @@ def _texts(
     parameters = {**_DATA["parameters"], **(fixed or {})}
     options = [parameters.get(name.rstrip("="), ["$array"]) for name in names] + list(extra.values())
     labels = [name if name.endswith("=") else "" for name in names] + [f"{name}=" for name in extra]
-    combinations = sorted(itertools.product(*(range(len(o)) for o in options)), key=sum)
-    for combination in combinations[:COMBINATIONS]:
-        yield _text(path, profile, [label + o[i] for label, o, i in zip(labels, options, combination)])
-
-
-def _text(path: str, profile: str, arguments: list[str]) -> str:
-    inputs: list[str] = []
-
-    def place(match: re.Match[str]) -> str:
-        name = f"x{len(inputs)}"
-        recipe = profile if match.group() == "$array" else _DATA["arrays"][match.group()]
-        inputs.append(f"{name} = {recipe.replace('$seed', str(len(inputs) + 1))}")
-        return name
-
-    call = f"{path}({', '.join(_PLACE.sub(place, a) for a in arguments)})"
-    return "\n".join([*inputs, f"y = {call}"]) + "\n"
+    for chosen in choices(options, COMBINATIONS):
+        arguments = ", ".join(label + text for label, text in zip(labels, chosen))
+        yield filled([f"y = {path}({arguments})"], "$array", profile, _DATA["arrays"])
 
 
 def method_attempts() -> Iterator[tuple[str, list[str]]]:

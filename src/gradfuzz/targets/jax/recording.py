@@ -1,4 +1,4 @@
-"""Listening to a running program: each distinct call of a public JAX function becomes a seed, with shapes and types but no numbers.
+"""Recording a running program: each distinct call of a public JAX function becomes a seed, with shapes and types but no numbers.
 
 What runs inside `jit`, `grad` and `vmap` is heard too: a tracer has a shape and a type, which is all that a seed needs.
 Names that the program imported before (`from jax.numpy import sin`), methods and operators are not heard.
@@ -14,17 +14,16 @@ from typing import Any
 import jax
 import numpy as np
 
-from gradfuzz.program.language import language_for
 from gradfuzz.program.model import DTYPES, Expr, Name
-from gradfuzz.targets.jax.surface import functions
-from gradfuzz.targets.listening import Function, Listening, Note
+from gradfuzz.targets.base.recording import CallRecording, Function, Note
+from gradfuzz.targets.jax.api import functions
 
 
-class Recording(Listening):
+class Recording(CallRecording):
     """A context that records JAX."""
 
     def functions(self) -> Iterator[tuple[str, Any, str, Function]]:
-        for path, function in functions(language_for("jax")):
+        for path, function in functions(self.language):
             space, _, name = path.rpartition(".")
             yield path, importlib.import_module(space), name, function
 

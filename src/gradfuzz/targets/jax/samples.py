@@ -6,18 +6,17 @@ from collections.abc import Iterator
 from typing import Any, Callable
 
 import jax
-import numpy as np
 
-from gradfuzz.errors import ProgramError
 from gradfuzz.program.model import Program
-from gradfuzz.program.parse import parse
-from gradfuzz.targets.distinct import distinct
-from gradfuzz.targets.docstrings import examples
+from gradfuzz.targets.base import probing
+from gradfuzz.targets.base.docstrings import examples
+from gradfuzz.targets.base.probing import nudged, parsed
+from gradfuzz.targets.base.protocol import SeedProgram
+from gradfuzz.targets.base.seeds import each_once
+from gradfuzz.targets.jax.api import functions, primitives
 from gradfuzz.targets.jax.bundle import forget, on_device
 from gradfuzz.targets.jax.harness import harness_programs
 from gradfuzz.targets.jax.probing import SEEDS_PER_FUNCTION, alternatives, attempts, method_attempts, primitive_attempts
-from gradfuzz.targets.jax.surface import functions, primitives
-from gradfuzz.targets.protocol import SeedProgram
 
 EXAMPLES_PER_FUNCTION = 1
 ALTERNATIVES = 6
@@ -25,8 +24,6 @@ ALTERNATIVES = 6
 # and of those that differ in their arguments alone so many.
 IN_VAIN = 9
 ALIKE = 2
-# An output that moves by less than this under a shift of its inputs by SHIFT does not depend on them smoothly.
-SHIFT = 2.0**-10
 MOST_ELEMENTS = 2**14
 # JAX keeps what it has compiled; after so many functions it is told to forget, or reading would take gigabytes.
 FORGET_EVERY = 32
@@ -34,7 +31,7 @@ FORGET_EVERY = 32
 
 def sample_seeds(target: Any, trying: Callable[[str], bool] = lambda _: True) -> Iterator[SeedProgram]:
     """Programs, each of which ran and depends on its inputs. Ones with the same text come once. `trying`: see Target.seeds."""
-    yield from distinct(_all(target, trying))
+    yield from each_once(_all(target, trying))
 
 
 def _all(target: Any, trying: Callable[[str], bool]) -> Iterator[SeedProgram]:
@@ -64,7 +61,7 @@ def _probed(target: Any, path: str, groups: Iterator[list[str]], most: int) -> I
     for texts in groups:
         alike = 0
         for text in texts:
-            program = _parsed(text, target)
+            program = parsed(text, target)
             if program is None or not traces(target, program):
                 continue
             if moves(target, program):
@@ -93,13 +90,6 @@ def _documented(target: Any, path: str, function: Any) -> Iterator[SeedProgram]:
             vain += 1
 
 
-def _parsed(text: str, target: Any) -> Program | None:
-    try:
-        return parse(text, target.language)
-    except ProgramError:
-        return None
-
-
 def traces(target: Any, program: Program) -> bool:
     """Whether the Program can be traced from differentiable inputs to floating outputs. Computes nothing."""
     try:
@@ -120,7 +110,7 @@ def complete(target: Any, program: Program) -> bool:
         return pull(outputs)
 
     try:
-        jax.eval_shape(derivatives, tuple(point.leaves), tuple(point.fixed))
+        jax.eval_shape(derivatives, tuple(point.leaves), tuple(point.resting))
     except TypeError as error:
         return "keyword-only argument" not in str(error)
     except Exception:
@@ -132,20 +122,11 @@ def moves(target: Any, program: Program) -> bool:
     """Whether the Program runs, gives finite numbers, and these move when its inputs do."""
     try:
         point = target.point(program)
-        fixed = on_device(point.fixed)
+        fixed = on_device(point.resting)
         here = point.function(on_device(point.leaves), fixed)  # op by op: what is compiled for one Program serves the next
-        there = point.function(on_device([_shifted(x) for x in point.leaves]), fixed)
+        there = point.function(on_device([nudged(x) for x in point.leaves]), fixed)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:
         return False
-    ours, theirs = [np.asarray(o) for o in here], [np.asarray(o) for o in there]
-    if not all(np.isfinite(o).all() for o in ours) or [o.shape for o in ours] != [o.shape for o in theirs]:
-        return False
-    return any(bool((a != b).any()) for a, b in zip(ours, theirs))
-
-
-def _shifted(x: Any) -> Any:
-    """Each element moved in proportion to itself, by different amounts: many functions do not see a common factor."""
-    amounts = np.cos(1.0 + np.arange(x.size)).reshape(x.shape)
-    return np.asarray(x * (1 + SHIFT * (amounts * (1 + 1j) if x.dtype.kind == "c" else amounts)), x.dtype)
+    return probing.moves(here, there)

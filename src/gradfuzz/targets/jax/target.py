@@ -7,7 +7,6 @@ import re
 import warnings
 from collections.abc import Iterable
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, Callable
 
 # Half the price of a compilation, and no thread pool per worker. Read when the runtime starts, which is after the fork.
@@ -25,20 +24,18 @@ import jax  # noqa: E402
 import jax.scipy  # noqa: E402
 
 from gradfuzz.errors import ProgramError  # noqa: E402
-from gradfuzz.program.language import language_for  # noqa: E402
 from gradfuzz.program.model import Program  # noqa: E402
-from gradfuzz.targets.evaluate import Compiler  # noqa: E402
-from gradfuzz.targets.jax.bundle import Plan, forget  # noqa: E402
+from gradfuzz.targets.base.evaluate import Compiler  # noqa: E402
+from gradfuzz.targets.base.parameters import overloads  # noqa: E402
+from gradfuzz.targets.base.plans import Plans  # noqa: E402
+from gradfuzz.targets.base.protocol import Overload, Refusal, SeedProgram  # noqa: E402
+from gradfuzz.targets.homes import Home  # noqa: E402
+from gradfuzz.targets.jax.api import import_all  # noqa: E402
+from gradfuzz.targets.jax.bundle import JaxPlan, forget  # noqa: E402
 from gradfuzz.targets.jax.point import MOST_PLANS, JaxPoint  # noqa: E402
+from gradfuzz.targets.jax.refusals import JaxRefusals  # noqa: E402
 from gradfuzz.targets.jax.rules import Rules, existing_rules  # noqa: E402
-from gradfuzz.targets.jax.surface import import_all  # noqa: E402
-from gradfuzz.targets.jax.variants import VARIANTS  # noqa: E402
-from gradfuzz.targets.plans import Plans  # noqa: E402
-from gradfuzz.targets.protocol import Overload, Refusal, SeedProgram  # noqa: E402
-from gradfuzz.targets.refusals import Refusals  # noqa: E402
-from gradfuzz.targets.signatures import overloads  # noqa: E402
-
-_REFUSALS = Path(__file__).with_name("refusals.json")
+from gradfuzz.targets.jax.ways import WAYS  # noqa: E402
 
 
 class JaxTarget:
@@ -47,20 +44,19 @@ class JaxTarget:
     It can be forked for as long as its runtime has not started: nothing is computed before a worker gets its first job.
     """
 
-    name = "jax"
-    fork_safe = True
-    variants = tuple(VARIANTS)
+    ways = tuple(WAYS)
     family = 768
     patience = 2.0
 
-    def __init__(self, modules: tuple[str, ...] = ()) -> None:
+    def __init__(self, home: Home, modules: tuple[str, ...] = ()) -> None:
+        self.name = home.name
         self.version = str(jax.__version__)
-        self.language = language_for("jax", modules)
-        self.compiler = Compiler(self.language, _call)
-        self.plans: Plans[Plan] = Plans(MOST_PLANS, forget)
+        self.language = home.language(modules)
+        self.compiler = Compiler(self.language)
+        self.plans: Plans[JaxPlan] = Plans(MOST_PLANS, forget)
         self.notes = Rules()
         self._overloads: dict[str, list[Overload]] = {}
-        self._refusals = Refusals(_REFUSALS)
+        self._refusals = JaxRefusals(home.data("refusals"))
         jax.config.update("jax_enable_x64", True)
         warnings.filterwarnings("ignore")
         import_all(self.language)
@@ -70,8 +66,7 @@ class JaxTarget:
         return JaxPoint(program, self.compiler, self.plans, self.notes, arrays)
 
     def classify(self, error: BaseException) -> Refusal:
-        message = str(error).strip()
-        return self._refusals.read(error, message, f"{type(error).__name__}: {message}")
+        return self._refusals.classify(error)
 
     def seeds(self, trying: Callable[[str], bool] = lambda _: True) -> Iterable[SeedProgram]:
         from gradfuzz.targets.jax.samples import sample_seeds
@@ -100,8 +95,3 @@ class JaxTarget:
             os.environ.pop("XLA_FLAGS", None)
         else:
             os.environ["XLA_FLAGS"] = _USERS_FLAGS
-
-
-def _call(value: Any, *args: Any, **kwargs: Any) -> Any:
-    """How a Program's `f(x)` runs, for an f that an API returned."""
-    return value(*args, **kwargs)

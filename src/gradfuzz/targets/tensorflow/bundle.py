@@ -1,15 +1,13 @@
-"""Traced checks, reused: all scenarios of one order in one graph per (calls, shapes, dtypes).
+"""TensorFlow's traced checks: some scenarios as one graph.
 
 Op by op a forward accumulator costs milliseconds; a traced graph of all scenarios costs tenths of one, after tens of milliseconds for
-tracing. So a Plan traces F with all derivatives of an order at once, takes inputs and directions as arguments, and serves
-every mutant that differs in its numbers alone.
+tracing.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
@@ -17,191 +15,55 @@ from tensorflow.python.eager import context
 from tensorflow.python.framework import constant_op
 
 from gradfuzz.errors import ProgramError
-from gradfuzz.program.model import MAX_ELEMENTS
-from gradfuzz.targets.protocol import QUICK_STEP, Modes, nestings
-from gradfuzz.targets.tensorflow.rules import NOTED, Rules
-from gradfuzz.targets.tensorflow.scenarios import Arrays, NoGradient, Way, derivative, inner, pull
-from gradfuzz.targets.tensorflow.variants import VARIANTS
+from gradfuzz.targets.base.bundle import Answers, Args, Arrays, Bundle, key_of
+from gradfuzz.targets.base.nesting import Derivative
+from gradfuzz.targets.base.protocol import QUICK_STEP
+from gradfuzz.targets.base.scenario import Modes
+from gradfuzz.targets.tensorflow.derivatives import NoGradient, TensorflowTransforms, derivative, inner
+from gradfuzz.targets.tensorflow.places import place_of
+from gradfuzz.targets.tensorflow.tensors import UNITS, tensors
 
-# F takes its differentiable inputs and the other floating ones.
-PlanFunction = Callable[[Arrays, Arrays], list[Any]]
+if TYPE_CHECKING:
+    from gradfuzz.targets.tensorflow.plan import TensorflowPlan
 
-# Derivatives of derivatives multiply a graph; above this many nodes tracing the next order takes longer than a mutant may.
-DEAR = {2: 1500, 3: 800}
-# XLA compiles a graph of this many nodes in about the time a mutant may take.
-DEAR_COMPILED = 600
 # Operators whose numbers differ from run to run, whatever the seed of a Program.
 RANDOM = ("Random", "Multinomial", "ParameterizedTruncatedNormal", "TruncatedNormal", "StatefulUniform", "StatefulStandardNormal")
 
 
-_TO_NUMPY = re.compile(r"Cannot convert a symbolic .* to a numpy array", re.DOTALL)
-_FAILING_NODE = re.compile(r"Detected at node '?(?:[\w.]+/)*([A-Za-z0-9]+)")
-UNITS = {
-    tf.float64: 2.0**-52, tf.complex128: 2.0**-52, tf.float32: 2.0**-23, tf.complex64: 2.0**-23, tf.float16: 2.0**-10, tf.bfloat16: 2.0**-7,
-}  # fmt: skip
-
-
-class TooDear(NotImplementedError):
-    """Our own bound on tracing time."""
-
-
-class Plan:
-    """F at given shapes and dtypes: its outputs' shapes, and a traced bundle for each order asked for."""
-
-    def __init__(self, function: PlanFunction, xs: Arrays, fixed: Arrays, rules: Rules) -> None:
-        self.function, self.rules = function, rules
-        outputs = function(tensors(xs), tensors(fixed))
-        if sum(int(np.prod(o.shape)) for o in outputs) > MAX_ELEMENTS:
-            raise ProgramError("the output is larger than a Program may make")
-        self.dtypes = [o.dtype for o in outputs]
-        self.zeros = [np.zeros(tuple(o.shape), o.dtype.as_numpy_dtype) for o in outputs]
-        self.reached: set[str] = set()  # by reverse mode of order one
-        self.nested: set[str] = set()  # by anything else
-        self.unit = max([UNITS[d] for d in self.dtypes if d in UNITS], default=UNITS[tf.float64])
-        self.dead: frozenset[int] = frozenset()  # inputs for which TensorFlow declares no derivative
-        self._bundles: dict[int, Bundle] = {}
-        self._variants: dict[str, Bundle] = {}
-        self.eager = False
-        self.settled = False  # the outputs' shapes are the same whatever the numbers
-        if self.zeros and xs:
-            self._trace(xs, fixed)
-
-    def _trace(self, xs: Arrays, fixed: Arrays) -> None:
-        """F and order one now: whether F can be traced at all, and which inputs have a derivative."""
-        zeros = [np.zeros_like(x) for x in xs]
-        try:
-            direct = self._bundles[0] = Bundle(self, [])
-            direct.trace(xs, fixed, [], [])
-            self.unit, self.settled = max(self.unit, direct.unit), direct.settled
-            first = self._bundles[1] = Bundle(self, nestings(1), ends=True)
-            first.trace(xs, fixed, [zeros], self.zeros)
-        except ProgramError:
-            raise
-        except Exception as error:
-            if self._leaves_for_numpy(error, xs, fixed):
-                raise ProgramError("part of it is computed by NumPy, where TensorFlow says that it cannot follow") from None
-            # It needs the numbers themselves: such a function runs op by op, as it does for its users.
-            self.eager, self.settled, self._bundles = True, False, {}
-            self.rules.take()
-            self.bundle(1).run(xs, fixed, [zeros], self.zeros, ("r",))
-
-    def _leaves_for_numpy(self, error: Exception, xs: Arrays, fixed: Arrays) -> bool:
-        """Whether it is the differentiable inputs that are turned into NumPy's arrays: others may well be."""
-        if not _TO_NUMPY.search(str(error)):
-            return False
-        try:
-            signature = [tf.TensorSpec(x.shape, x.dtype) for x in xs]
-            tf.function(lambda *inputs: self.function(inputs, tensors(fixed)), autograph=False).get_concrete_function(*signature)
-        except Exception as again:
-            return bool(_TO_NUMPY.search(str(again)))
-        return False
-
-    def bundle(self, order: int) -> Bundle:
-        found = self._bundles.get(order)
-        if found is None and order == 0:
-            found = self._bundles[0] = Bundle(self, [])
-        elif found is None:
-            if order > 1 and self.bundle(order - 1).size > DEAR.get(order, 0):
-                raise TooDear(f"order {order} is not traced: order {order - 1} is large already")
-            found = self._bundles[order] = Bundle(self, nestings(order))
-        return found
-
-    def bundles(self) -> list[Bundle]:
-        """All that were asked for so far."""
-        return [*self._bundles.values(), *self._variants.values()]
-
-    def variant(self, name: str) -> Bundle:
-        """The scenarios up to order one in a variant."""
-        found = self._variants.get(name)
-        if found is None:
-            if self.eager and name not in ("eager", "persistent"):
-                raise NotImplementedError(f"{name} needs a graph, and this function cannot be traced")
-            if name == "compiled" and self.bundle(1).size > DEAR_COMPILED:
-                raise TooDear(f"{name} is not traced: the function is large already")
-            found = Bundle(self, [(), *nestings(1)], VARIANTS[name], graph=name != "eager", xla=name == "compiled")
-            self._variants[name] = found
-        return found
-
-
-class Bundle:
-    """Some scenarios as one graph; none: the direct run. A scenario that cannot be traced keeps its error; the others go on.
+class TensorflowBundle(Bundle):
+    """Some scenarios as one graph; none: the direct run.
 
     With `ends`, the direct run at the point and at both ends of the quick central difference along us[0] comes along.
     """
 
     def __init__(
-        self, plan: Plan, scenarios: Sequence[Modes], way: Way = derivative, graph: bool = True, xla: bool = False, ends: bool = False
-    ) -> None:
-        self.plan, self.scenarios, self.way, self.xla, self.ends = plan, list(scenarios), way, xla, ends
-        self.eager = plan.eager or not graph
-        self.errors: dict[Modes, BaseException] = {}
-        self.failures: dict[Modes, BaseException] = {}  # what the last run raised that tracing did not
-        self.places: dict[Modes, str] = {}  # where each of them was raised
-        self.size = 0
+        self, plan: TensorflowPlan, scenarios: Sequence[Modes], way: Derivative = derivative, eager: bool = False, xla: bool = False,
+        ends: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(scenarios, plan.eager or eager)
+        self.plan, self.way, self.xla, self.ends = plan, way, xla, ends
         self.unit = 0.0  # the coarsest among what the graph computes
         self.settled = False
-        self._graph: Any = None
-        self._parts: list[Bundle] = []
-        self._layout: dict[str, Any] = {}
+        self._layout: dict[str, tuple[int, ...]] = {}
 
-    def run(self, xs: Arrays, fixed: Arrays, us: Sequence[Arrays], v: Arrays, wanted: Modes | None = None) -> dict[str, Any]:
-        """(outputs, derivative) under each scenario's letters; outputs under "direct", "ahead" and "behind" where they are there.
+    def alone(self, scenarios: list[Modes]) -> Bundle:
+        return TensorflowBundle(self.plan, scenarios, self.way, xla=self.xla)
 
-        Traced, all of them cost as much as one; op by op only the wanted one is there.
-        """
-        self.failures = {}
-        if self.eager:
-            wanted_ones = [m for m in self.scenarios if m == wanted]
-            return self._built(tensors(xs), tensors(fixed), [tensors(u) for u in us], tensors(v), wanted_ones)
-        if self._graph is None and not self._parts:
-            try:
-                self.trace(xs, fixed, us, v)
-            except Exception:
-                if len(self.scenarios) < 2:
-                    raise
-                self._split()
-        if self._graph is not None:
-            try:
-                return self._call(_flat(xs, fixed, us, v))
-            except Exception:
-                if not self.scenarios:
-                    raise
-                self._split()
-        return self._run_parts(xs, fixed, us, v)
+    def without_scenarios(self, args: Args) -> Answers:
+        return self.plan.bundle(0).run(Args(args.xs, args.fixed, [], [])) if self.ends else {}
 
-    def _split(self) -> None:
-        """One of them fails when it runs: find out which, each time anew, since it may depend on the numbers."""
-        if not self._parts:
-            self._parts = [Bundle(self.plan, [modes], self.way, xla=self.xla) for modes in self.scenarios]
+    def place_of(self, error: BaseException) -> str:
+        return place_of(error)
 
-    def _run_parts(self, xs: Arrays, fixed: Arrays, us: Sequence[Arrays], v: Arrays) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        if self.ends:
-            found = self.plan.bundle(0).run(xs, fixed, [], [])  # where F itself raises, nothing else is of interest
-        for part in self._parts:
-            try:
-                found.update(part.run_whole(xs, fixed, us, v))
-            except Exception as error:
-                self.failures[part.scenarios[0]] = error
-                self.places[part.scenarios[0]] = place_of(error)
-            self.errors.update(part.errors)
-            self.places.update(part.places)
-        return found
-
-    def run_whole(self, xs: Arrays, fixed: Arrays, us: Sequence[Arrays], v: Arrays) -> dict[str, Any]:
-        if self._graph is None:
-            self.trace(xs, fixed, us, v)
-        return self._call(_flat(xs, fixed, us, v))
-
-    def trace(self, xs: Arrays, fixed: Arrays, us: Sequence[Arrays], v: Arrays) -> None:
-        counts = (len(xs), len(fixed), len(us), len(v))
+    def compile(self, args: Args) -> Any:
+        counts = (len(args.xs), len(args.fixed), len(args.us), len(args.v))
 
         def whole(*flat: Any) -> list[Any]:
-            found = self._built(*_unflat(flat, counts))
+            found = self._built(_unflat(flat, counts), self.scenarios)
             self._layout = {key: _counts(value) for key, value in found.items()}
-            return [tensor for value in found.values() for tensor in (value if key_is_direct(value) else [*value[0], *value[1]])]
+            return [tensor for value in found.values() for tensor in (value if _is_direct(value) else [*value[0], *value[1]])]
 
-        signature = [tf.TensorSpec(a.shape, a.dtype) for a in _flat(xs, fixed, us, v)]
+        signature = [tf.TensorSpec(a.shape, a.dtype) for a in _flat(args)]
         function = tf.function(whole, autograph=False, **({"jit_compile": True} if self.xla else {}))
         graph = function.get_concrete_function(*signature)
         operations = graph.graph.get_operations()
@@ -211,18 +73,14 @@ class Bundle:
         computed = [t.dtype for o in operations if o.type not in ("Const", "Placeholder") for t in o.outputs]
         self.unit = max([UNITS[d] for d in computed if d in UNITS], default=0.0)
         self.settled = all(o.shape.is_fully_defined() for o in graph.outputs)
-        self._graph = graph
+        return graph
 
-    def placed(self, xs: Arrays, fixed: Arrays) -> list[Any]:
-        """The direct run as one call inside another graph."""
-        return list(self._graph._call_flat([*xs, *fixed], self._graph.captured_inputs))
-
-    def _call(self, flat: list[Any]) -> dict[str, Any]:
+    def call(self, compiled: Any, args: Args) -> Answers:
         # The functions below tf.constant and __call__: those bind and check again what holds here by construction.
         here = context.context()
-        given = [constant_op.convert_to_eager_tensor(a, here) for a in flat]
-        answer = [np.asarray(a) for a in self._graph._call_flat(given, self._graph.captured_inputs)]
-        found: dict[str, Any] = {}
+        given = [constant_op.convert_to_eager_tensor(a, here) for a in _flat(args)]
+        answer = [np.asarray(a) for a in compiled._call_flat(given, compiled.captured_inputs)]
+        found: Answers = {}
         position = 0
         for key, counts in self._layout.items():
             parts = []
@@ -232,36 +90,54 @@ class Bundle:
             found[key] = parts[0] if len(parts) == 1 else tuple(parts)
         return found
 
-    def _built(self, xs: Arrays, fixed: Arrays, us: Any, v: Arrays, scenarios: Sequence[Modes] | None = None) -> dict[str, Any]:
-        def function(inputs: Arrays) -> list[Any]:
-            return self.plan.function(inputs, fixed)
+    def op_by_op(self, args: Args, scenarios: Sequence[Modes]) -> Answers:
+        eager = Args(tensors(args.xs), tensors(args.fixed), [tensors(u) for u in args.us], tensors(args.v))
+        return self._built(eager, scenarios, with_ends=False)
 
-        found: dict[str, Any] = {} if self.scenarios else {"direct": function(xs)}
-        if self.ends and scenarios is None:
-            direct = self.plan.bundle(0)
-            steps = [u * QUICK_STEP for u in us[0]]
-            found["direct"] = direct.placed(xs, fixed)
-            found["ahead"] = direct.placed([x + s for x, s in zip(xs, steps)], fixed)
-            found["behind"] = direct.placed([x - s for x, s in zip(xs, steps)], fixed)
-        for modes in self.scenarios if scenarios is None else scenarios:
-            self.plan.rules.take()
-            try:
-                if modes == ("r",) and self.way is derivative:
-                    outputs, gradients = pull(function, xs, v)
-                    self.plan.dead = absent(gradients)
-                    answer = (outputs, [inner(gradients, us[0])])
-                else:
-                    answer = self.way(function, xs, modes, us, v)
-                found["".join(modes) or "plain"] = (list(answer[0]), list(answer[1]))
-                self.errors.pop(modes, None)
-            except Exception as error:
-                self.places[modes] = place_of(error)
-                self.errors[modes] = error.with_traceback(None)
-                if modes == ("r",) and isinstance(error, NoGradient):
-                    self.plan.dead = frozenset(range(len(xs)))
-            reached = self.plan.rules.take()
-            (self.plan.reached if modes == ("r",) and self.way is derivative else self.plan.nested).update(reached)
+    def placed(self, xs: Arrays, fixed: Arrays) -> list[Any]:
+        """The direct run as one call inside another graph."""
+        return list(self._compiled._call_flat([*xs, *fixed], self._compiled.captured_inputs))
+
+    def _built(self, args: Args, scenarios: Sequence[Modes], with_ends: bool = True) -> Answers:
+        def function(inputs: Arrays) -> list[Any]:
+            return self.plan.function(inputs, args.fixed)
+
+        found: Answers = {} if self.scenarios else {"direct": function(args.xs)}
+        if self.ends and with_ends:
+            direct = self.plan.direct
+            steps = [u * QUICK_STEP for u in args.us[0]]
+            found["direct"] = direct.placed(args.xs, args.fixed)
+            found["ahead"] = direct.placed([x + s for x, s in zip(args.xs, steps)], args.fixed)
+            found["behind"] = direct.placed([x - s for x, s in zip(args.xs, steps)], args.fixed)
+        for modes in scenarios:
+            self._scenario(function, args, modes, found)
         return found
+
+    def _scenario(self, function: Any, args: Args, modes: Modes, found: Answers) -> None:
+        """One scenario's answer, or its error; the rules that it reached are the plan's."""
+        plan, plain = self.plan, self.way is derivative
+        plan.rules.take()
+        try:
+            if modes == ("r",) and plain:
+                outputs, gradients = TensorflowTransforms().pull(function, args.xs, args.v)
+                plan.dead = absent(gradients)
+                answer = (outputs, [inner(gradients, args.us[0])])
+            else:
+                answer = self.way(function, args.xs, modes, args.us, args.v)
+            outputs = function(args.xs) if answer[0] is None else answer[0]
+            found[key_of(modes)] = (list(outputs), list(answer[1]))
+            self.errors.pop(modes, None)
+        except Exception as error:
+            self.places[modes] = place_of(error)
+            self.errors[modes] = error.with_traceback(None)
+            if modes == ("r",) and isinstance(error, NoGradient):
+                plan.dead = frozenset(range(len(args.xs)))
+        (plan.reached if modes == ("r",) and plain else plan.nested).update(plan.rules.take())
+
+
+def absent(gradients: Sequence[Any]) -> frozenset[int]:
+    """Positions of the inputs for which TensorFlow answers None."""
+    return frozenset(i for i, g in enumerate(gradients) if g is None)
 
 
 def _random(operation: Any) -> bool:
@@ -269,45 +145,20 @@ def _random(operation: Any) -> bool:
     return bool(operation.type.startswith(RANDOM)) or (operation.type.startswith("Fractional") and not operation.get_attr("deterministic"))
 
 
-def key_is_direct(value: Any) -> bool:
+def _is_direct(value: Any) -> bool:
     return isinstance(value, list)
 
 
 def _counts(value: Any) -> tuple[int, ...]:
-    return (len(value),) if key_is_direct(value) else (len(value[0]), len(value[1]))
+    return (len(value),) if _is_direct(value) else (len(value[0]), len(value[1]))
 
 
-def _flat(xs: Arrays, fixed: Arrays, us: Sequence[Arrays], v: Arrays) -> list[Any]:
-    return [*xs, *fixed, *(a for u in us for a in u), *v]
+def _flat(args: Args) -> list[Any]:
+    return [*args.xs, *args.fixed, *(a for u in args.us for a in u), *args.v]
 
 
-def _unflat(flat: Sequence[Any], counts: tuple[int, int, int, int]) -> tuple[list[Any], list[Any], list[list[Any]], list[Any]]:
+def _unflat(flat: Sequence[Any], counts: tuple[int, int, int, int]) -> Args:
     inputs, fixed, directions, _ = counts
     start = inputs + fixed
     us = [list(flat[start + i * inputs : start + (i + 1) * inputs]) for i in range(directions)]
-    return list(flat[:inputs]), list(flat[inputs:start]), us, list(flat[start + directions * inputs :])
-
-
-def place_of(error: BaseException) -> str:
-    """Where in the library an error was raised: the graph's node, the registered gradient on the way, or the innermost function."""
-    node = _FAILING_NODE.search(str(error))
-    if node:
-        return f"node {node.group(1)}"
-    place, trace = "", error.__traceback__
-    while trace is not None:
-        code, space = trace.tb_frame.f_code, trace.tb_frame.f_globals.get("__name__", "")
-        if code.co_name == NOTED:
-            return str(trace.tb_frame.f_locals["name"])
-        if not code.co_name.startswith("<") and space.startswith(("tensorflow.", "keras.")) and "traceback_utils" not in space:
-            place = f"{space}.{code.co_name}"
-        trace = trace.tb_next
-    return place
-
-
-def tensors(arrays: Arrays) -> list[Any]:
-    return [tf.constant(a) for a in arrays]
-
-
-def absent(gradients: Sequence[Any]) -> frozenset[int]:
-    """Positions of the inputs for which TensorFlow answers None."""
-    return frozenset(i for i, g in enumerate(gradients) if g is None)
+    return Args(list(flat[:inputs]), list(flat[inputs:start]), us, list(flat[start + directions * inputs :]))

@@ -53,8 +53,3 @@ class Module:
 
 def _dtype(variable: Any) -> Any:
     return tf.as_dtype(variable.dtype).as_numpy_dtype
-
-
-def call_value(value: Any, *args: Any, **kwargs: Any) -> Any:
-    """How a Program's `m(x)` runs."""
-    return value(*args, **kwargs)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import inspect
 import itertools
 import json
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,9 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.framework import op_def_registry
 
+from gradfuzz.targets.base.probing import choices, filled, takes
+
 _DATA = json.loads(Path(__file__).with_name("probes.json").read_text())
-_PLACE = re.compile(r"\$[a-z_0-9]+")
 
 SEEDS_PER_WAY = 2  # of different shapes, mostly
 SEEDS_PER_CALLABLE = 3
@@ -55,15 +55,12 @@ def _function_attempts(path: str, function: Any) -> Iterator[Attempt]:
 
 def _parameters(function: Any) -> tuple[list[list[str]], list[str]]:
     """(lists of parameters that make a call, those that may be added)."""
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
+    taken = takes(function)
+    if taken is None:
         return [list(names) for names in UNKNOWN], []
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    required = [p.name for p in parameters if p.default is p.empty and p.kind in positional]
-    named = [f"{p.name}=" for p in parameters if p.default is p.empty and p.kind == inspect.Parameter.KEYWORD_ONLY]
-    starred = ["*" for p in parameters if p.kind == inspect.Parameter.VAR_POSITIONAL]
-    optional = [p.name for p in parameters if p.default is not p.empty and p.kind in positional]
+    required, named = taken.required, taken.named
+    starred = ["*"] * len(taken.starred)
+    optional = [name for name in taken.optional if not _by_name_only(function, name)]
     ways = [required + named, required + starred + named] if starred else [required + named]
     if not required and not starred:
         ways = [[name] for name in optional[:1]]
@@ -175,22 +172,12 @@ def _texts(path: str, profile: str, names: Sequence[str], extra: dict[str, str],
 
 def _combined(path: str, profile: str, labels: Sequence[str], options: Sequence[list[str]], call: str = "") -> Iterator[str]:
     """One text for each choice, those with early choices first."""
-    combinations = sorted(itertools.islice(itertools.product(*(range(len(o)) for o in options)), 4096), key=sum)
-    for combination in combinations[:COMBINATIONS]:
-        yield _text(path, profile, [label + o[i] for label, o, i in zip(labels, options, combination) if o[i]], call)
+    for chosen in choices(options, COMBINATIONS):
+        made = f"{path}({', '.join(label + text for label, text in zip(labels, chosen) if text)})"
+        lines = [f"m = {made}", f"y = {call}"] if call else [f"y = {made}"]
+        yield filled(lines, "$array", profile, _DATA["arrays"])
 
 
-def _text(path: str, profile: str, arguments: list[str], call: str) -> str:
-    inputs: list[str] = []
-
-    def place(match: re.Match[str]) -> str:
-        recipe = profile if match.group() == "$array" else _DATA["arrays"][match.group()]
-        if not recipe.startswith("tensor("):
-            return _PLACE.sub(place, recipe)
-        name = f"x{len(inputs)}"
-        inputs.append(f"{name} = {recipe.replace('$seed', str(len(inputs) + 1))}")
-        return name
-
-    made = f"{path}({', '.join(_PLACE.sub(place, a) for a in arguments)})"
-    lines = [f"m = {made}", f"y = {_PLACE.sub(place, call)}"] if call else [f"y = {made}"]
-    return "\n".join([*inputs, *lines]) + "\n"
+def _by_name_only(function: Any, name: str) -> bool:
+    parameter = inspect.signature(function).parameters[name]
+    return parameter.kind == parameter.KEYWORD_ONLY

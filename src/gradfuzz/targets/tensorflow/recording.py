@@ -1,4 +1,4 @@
-"""Listening to a running program: each distinct call of a public TensorFlow function becomes a seed, with shapes and types but no numbers.
+"""Recording a running program: each distinct call of a public TensorFlow function becomes a seed, with shapes and types but no numbers.
 
 What runs inside `tf.function` is heard while it is traced: a symbolic tensor has a shape and a type, which is all that a seed needs. Keras
 layers call public functions, too, and are heard as those.
@@ -15,17 +15,16 @@ import tensorflow as tf
 from tensorflow.python.framework import ops
 
 from gradfuzz.errors import ProgramError
-from gradfuzz.program.language import language_for
 from gradfuzz.program.model import DTYPES, Expr, Name, Program
-from gradfuzz.targets.listening import Function, Listening, Note
-from gradfuzz.targets.tensorflow.surface import members
+from gradfuzz.targets.base.recording import CallRecording, Function, Note
+from gradfuzz.targets.tensorflow.api import members
 
 
-class Recording(Listening):
+class Recording(CallRecording):
     """A context that records TensorFlow."""
 
     def functions(self) -> Iterator[tuple[str, Any, str, Function]]:
-        for path, module, name, value in members(language_for("tensorflow")):
+        for path, module, name, value in members(self.language):
             if not isinstance(value, type):
                 yield path, module, name, value
 

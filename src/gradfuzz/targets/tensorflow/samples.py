@@ -11,21 +11,21 @@ from typing import Any, Callable
 
 import numpy as np
 
-from gradfuzz.errors import ProgramError
 from gradfuzz.program.codec import from_json, to_json
 from gradfuzz.program.model import Program, Tensor
-from gradfuzz.program.parse import parse
-from gradfuzz.targets.distinct import distinct
-from gradfuzz.targets.docstrings import examples
-from gradfuzz.targets.protocol import SeedProgram
-from gradfuzz.targets.tensorflow.bundle import tensors
-from gradfuzz.targets.tensorflow.children import in_children
-from gradfuzz.targets.tensorflow.point import Binding
+from gradfuzz.targets.base.binding import Binding
+from gradfuzz.targets.base.docstrings import examples
+from gradfuzz.targets.base.probing import moves, nudged, parsed
+from gradfuzz.targets.base.protocol import SeedProgram
+from gradfuzz.targets.base.seeds import each_once
+from gradfuzz.targets.tensorflow.api import callables
+from gradfuzz.targets.tensorflow.derivatives import TensorflowTransforms
+from gradfuzz.targets.tensorflow.forked import in_forks
+from gradfuzz.targets.tensorflow.function import Function, Inputs, add_weights, build
 from gradfuzz.targets.tensorflow.probing import RAW, SEEDS_PER_CALLABLE, SEEDS_PER_WAY, attempts
-from gradfuzz.targets.tensorflow.recorder import Recorder
 from gradfuzz.targets.tensorflow.rules import existing_rules
-from gradfuzz.targets.tensorflow.scenarios import pull
-from gradfuzz.targets.tensorflow.surface import callables
+from gradfuzz.targets.tensorflow.tensors import tensors
+from gradfuzz.targets.tensorflow.transcribe import Transcriber
 
 EXAMPLES_PER_CALLABLE = 1
 # A callable that never gives a seed must not hold up the others.
@@ -33,8 +33,6 @@ SECONDS = 1.5
 EXAMPLE_SECONDS = 1.0
 # One that ran so often without an output that moves has none.
 IN_VAIN = 5
-# An output that does not change at all under a relative shift of its inputs by SHIFT does not depend on them smoothly.
-SHIFT = 2.0**-10
 MOST_ELEMENTS = 2**14
 # A function of one operator has a seed of that operator already; one of many is better mutated as a whole.
 FEWEST_CALLS, MOST_CALLS = 3, 16
@@ -43,7 +41,7 @@ _WRITTEN = Path(__file__).with_name("operators.txt")
 
 def sample_seeds(target: Any, trying: Callable[[str], bool] = lambda _: True) -> Iterator[SeedProgram]:
     """Programs, each of which ran and depends on its inputs. Ones with the same text come once."""
-    yield from distinct(_all(target, trying))
+    yield from each_once(_all(target, trying))
 
 
 def _all(target: Any, trying: Callable[[str], bool]) -> Iterator[SeedProgram]:
@@ -52,7 +50,7 @@ def _all(target: Any, trying: Callable[[str], bool]) -> Iterator[SeedProgram]:
         return ({"program": to_json(s.program), "source": s.source, "api": s.api} for s in found)
 
     things = [("text", text) for text in written()] + [("api", path) for path in surface(target) if trying(path)]
-    for row in in_children(things, work):
+    for row in in_forks(things, work):
         yield SeedProgram(from_json(row["program"]), row["source"], row["api"])
 
 
@@ -64,7 +62,7 @@ def surface(target: Any) -> list[str]:
 
 
 def _from_text(target: Any, text: str) -> Iterator[SeedProgram]:
-    program = _parsed(text, target)
+    program = parsed(text, target)
     if program is not None and tried(target, program, must_move=False) == WORKS:
         yield SeedProgram(program, "written", program.api)
 
@@ -83,17 +81,23 @@ def _from_api(target: Any, path: str) -> Iterator[SeedProgram]:
 def _recorded(target: Any, seed: SeedProgram) -> Iterator[SeedProgram]:
     """The operators that a function is made of, so that edits reach their arguments too."""
     try:
-        binding = Binding(seed.program, target.compiler, target.plans)
+        binding, function = _bound(target, seed.program)
         if binding.fixed:
             return
-        function = binding.build()
-        binding.add_weights(function)
-        program = Recorder(target.language).record(lambda *xs: function(xs, []), binding.leaves)
+        program = Transcriber(target.language).transcribe(lambda *xs: function(xs, []), binding.leaves)
         program = program.with_inputs(_structured(program, binding.structures))
     except Exception:
         return
     if FEWEST_CALLS <= sum(1 for call in program.calls() if call.func.startswith(RAW)) <= MOST_CALLS and works(target, program):
         yield SeedProgram(program, f"recorded:{seed.api}", seed.api)
+
+
+def _bound(target: Any, program: Program) -> tuple[Binding, Function]:
+    """A Program's inputs, layers' weights included, and its function. Nothing is traced."""
+    binding = Inputs(program, target.compiler)
+    function = build(binding, program)
+    add_weights(binding, function)
+    return binding, function
 
 
 def _structured(program: Program, structures: list[str | None]) -> dict[str, Tensor]:
@@ -114,7 +118,7 @@ def _probed(target: Any, path: str, value: Any) -> Iterator[SeedProgram]:
         if found[way] >= SEEDS_PER_WAY:
             continue
         for text in texts:
-            program = _parsed(text, target)
+            program = parsed(text, target)
             said = RAISES if program is None else tried(target, program)
             if program is not None and said == WORKS:
                 yield SeedProgram(program, f"signature:{path}", path)
@@ -138,13 +142,6 @@ def _documented(target: Any, path: str, value: Any) -> Iterator[SeedProgram]:
             found += 1
 
 
-def _parsed(text: str, target: Any) -> Program | None:
-    try:
-        return parse(text, target.language)
-    except ProgramError:
-        return None
-
-
 # What trying a Program says: it is a seed, it runs and has nothing to differentiate, it does not run.
 WORKS, IDLE, RAISES = "works", "idle", "raises"
 
@@ -156,41 +153,25 @@ def works(target: Any, program: Program) -> bool:
 def tried(target: Any, program: Program, must_move: bool = True) -> str:
     """Whether the Program runs, gives finite numbers that move when its inputs do, and is not declared to have no derivative."""
     try:
-        binding = Binding(program, target.compiler, target.plans)
-        function = binding.build()
-        binding.add_weights(function)
-        fixed, here = tensors(binding.fixed), tensors(binding.leaves)
+        binding, function = _bound(target, program)
+        fixed, here = tensors(list(binding.fixed.values())), tensors(binding.leaves)
         outputs = function(here, fixed)
         if not here or not outputs or sum(int(np.prod(o.shape)) for o in outputs) > MOST_ELEMENTS:
             return IDLE
         again = function(here, fixed)
-        moved = function(tensors([_shifted(x) for x in binding.leaves]), fixed)
+        moved = function(tensors([nudged(x) for x in binding.leaves]), fixed)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:
         return RAISES
     if not must_move:
         return WORKS
-    if not _moves(outputs, again, moved):
+    same = all(np.array_equal(np.asarray(a), np.asarray(b)) for a, b in zip(outputs, again))
+    if not same or not moves(outputs, moved):
         return IDLE
     try:
-        pull(lambda xs: function(xs, fixed), here, [np.ones(tuple(o.shape), o.dtype.as_numpy_dtype) for o in outputs])
+        weights = tensors([np.ones(tuple(o.shape), o.dtype.as_numpy_dtype) for o in outputs])
+        TensorflowTransforms().pull(lambda xs: function(xs, fixed), here, weights)
     except Exception as error:
         return IDLE if target.classify(error).kind == "unsupported" else WORKS
     return WORKS
-
-
-def _moves(outputs: list[Any], again: list[Any], moved: list[Any]) -> bool:
-    """Finite, the same when run again, and others elsewhere."""
-    ours, same, theirs = ([np.asarray(o) for o in side] for side in (outputs, again, moved))
-    if [o.shape for o in ours] != [o.shape for o in theirs] or not all(np.isfinite(o).all() for o in ours):
-        return False
-    if not all(np.array_equal(a, b) for a, b in zip(ours, same)):
-        return False
-    return any(bool((a != b).any()) for a, b in zip(ours, theirs))
-
-
-def _shifted(x: Any) -> Any:
-    """Each element moved in proportion to itself, by different amounts: many functions do not see a common factor."""
-    amounts = np.cos(1.0 + np.arange(x.size)).reshape(x.shape)
-    return np.asarray(x * (1 + SHIFT * (amounts * (1 + 1j) if x.dtype.kind == "c" else amounts)), x.dtype)

@@ -9,12 +9,12 @@ from typing import Any
 import torch
 
 try:
-    from torch.func import functional_call
+    from torch.func import functional_call as functional_call
 except ImportError:  # before 2.0
     try:
-        from torch.nn.utils.stateless import functional_call
+        from torch.nn.utils.stateless import functional_call as functional_call
     except ImportError:  # 1.11
-        from torch.nn.utils._stateless import functional_call
+        from torch.nn.utils._stateless import functional_call as functional_call
 
 
 def is_module_class(found: Any) -> bool:
@@ -56,8 +56,3 @@ def build_module(made: torch.nn.Module, dtype: torch.dtype, seed: int) -> Module
                 # Modules whose own start values are constants (norms, PReLU) still get distinct numbers.
                 parameter.copy_(torch.randn_like(parameter) * 0.5)
     return Module(made)
-
-
-def call_value(value: Any, *args: Any, **kwargs: Any) -> Any:
-    """How a Program's `m(x)` runs."""
-    return value(*args, **kwargs)

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from gradfuzz.targets.protocol import Overload, Parameter
+from gradfuzz.targets.base.probing import choices, filled
+from gradfuzz.targets.base.protocol import Overload, Parameter
 
 _DATA = json.loads(Path(__file__).with_name("probes.json").read_text())
-_PLACE = re.compile(r"\$[a-z_0-9]+")
 
 COMBINATIONS = 24  # per profile and overload
 MOST_OVERLOADS = 4
@@ -33,11 +32,8 @@ def _texts(path: str, form: str, overload: Overload, profile: str) -> Iterator[s
         first = next((p for p in overload if p.kind in ("tensor", "other") and p not in required), None)
         required += [first] if first is not None and form == "function" else []
     options = [_options(p) for p in required]
-    # Combinations with few departures from the first choices come first.
-    choices = sorted(itertools.product(*(range(len(o)) for o in options)), key=sum)[:COMBINATIONS]
-    for choice in choices:
-        arguments = [(p, texts[i]) for p, texts, i in zip(required, options, choice)]
-        yield from _calls(path, form, arguments, profile)
+    for choice in choices(options, COMBINATIONS):
+        yield from _calls(path, form, list(zip(required, choice)), profile)
 
 
 def _options(parameter: Parameter) -> list[str]:
@@ -55,25 +51,16 @@ def _calls(path: str, form: str, arguments: list[tuple[Parameter, str]], profile
     texts = [f"{p.name}={text}" if p.keyword else text for p, text in arguments]
     name = path.rsplit(".", 1)[-1]
     if form == "function":
-        yield _filled("{}y = " + f"{path}({', '.join(texts)})", profile)
+        yield _filled([f"y = {path}({', '.join(texts)})"], profile)
     elif form == "method":
         rest = texts if not arguments or arguments[0][0].name != "self" else texts[1:]
-        yield _filled("{}y = " + f"$tensor.{name}({', '.join(rest)})", profile)
+        yield _filled([f"y = $tensor.{name}({', '.join(rest)})"], profile)
     else:
-        made = f"m = {path}({', '.join(texts)})\n"
+        made = f"m = {path}({', '.join(texts)})"
         forwards = ["$tensor", "$tensor, $tensor"] if form == "object" else _DATA["forwards"]
         for forward in forwards if form == "module" else forwards[:1]:
-            yield _filled("{}" + made + f"y = m({forward})", profile)
+            yield _filled([made, f"y = m({forward})"], profile)
 
 
-def _filled(call: str, profile: str) -> str:
-    inputs: list[str] = []
-
-    def place(match: re.Match[str]) -> str:
-        name = f"x{len(inputs)}"
-        recipe = profile if match.group() == "$tensor" else _DATA["tensors"][match.group()]
-        inputs.append(f"{name} = {recipe.replace('$seed', str(len(inputs) + 1))}\n")
-        return name
-
-    body = _PLACE.sub(place, call)
-    return body.replace("{}", "".join(inputs), 1) + "\n"
+def _filled(lines: list[str], profile: str) -> str:
+    return filled(lines, "$tensor", profile, _DATA["tensors"])

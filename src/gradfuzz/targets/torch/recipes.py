@@ -8,7 +8,7 @@ import torch
 
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.model import DTYPES, Tensor
-from gradfuzz.targets.recipes import values_of
+from gradfuzz.targets.base.recipes import values_of
 
 
 def recipe_of(tensor: torch.Tensor, seed: int, structure: str | None = None, exact: bool = False) -> Tensor:

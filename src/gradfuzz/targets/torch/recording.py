@@ -1,4 +1,4 @@
-"""Listening to a running program: each distinct PyTorch call becomes a seed, with shapes and types but without its numbers.
+"""Recording a running program: each distinct PyTorch call becomes a seed, with shapes and types but without its numbers.
 
 A mode of PyTorch's own sees every outermost call. A call that looks like one seen before costs a look into a set; only new ones are
 written down. What a tensor held is not kept, only what a seed needs to run again: whether its numbers were all positive, or all
@@ -18,9 +18,9 @@ import torch
 
 from gradfuzz.errors import ProgramError, TargetError
 from gradfuzz.program.codec import to_json
-from gradfuzz.program.language import language_for
+from gradfuzz.program.language import Language
 from gradfuzz.program.model import DISCRETE, Let, Program, Tensor, Values
-from gradfuzz.targets.torch.recorder import Recorder
+from gradfuzz.targets.torch.transcribe import Transcriber
 
 MOST_ELEMENTS = 2**16
 
@@ -30,12 +30,12 @@ _Mode: Any = getattr(torch.overrides, "TorchFunctionMode", None)
 class Recording:
     """A context: what runs inside is recorded into `path`, one JSON object a line. The file appears when the context ends."""
 
-    def __init__(self, path: str, contents: bool = False) -> None:
+    def __init__(self, language: Language, path: str, contents: bool = False) -> None:
         if _Mode is None or not hasattr(_Mode, "__enter__") or not hasattr(torch._C, "_len_torch_function_stack"):
             raise TargetError(f"recording needs PyTorch 2.0 or newer; this is {torch.__version__}")
         self.path, self.contents = path, contents
         self.count = 0
-        self._language = language_for("torch")
+        self._language = language
         self._seen: set[Any] = set()
         self._mode = _listener(self)
 
@@ -72,22 +72,22 @@ class Recording:
             self.count += 1
 
     def _program(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Program:
-        recorder = Recorder(self._language, exact=self.contents)
-        call = recorder.expression(func, args, kwargs)
-        inputs = [self._input(let, recorder) for let in recorder.inputs]
+        transcriber = Transcriber(self._language, exact=self.contents)
+        call = transcriber.expression(func, args, kwargs)
+        inputs = [self._input(let, transcriber) for let in transcriber.inputs]
         if sum(let.value.elements for let in inputs) > MOST_ELEMENTS:
             raise ProgramError("a call too large to be worth its time as a seed")
         return Program((*inputs, Let(("y",), call))).check()
 
-    def _input(self, let: Let, recorder: Recorder) -> Let:
+    def _input(self, let: Let, transcriber: Transcriber) -> Let:
         """The recipe in double precision, with numbers of its own unless contents were asked for."""
         recipe: Tensor = let.value
-        tensor = recorder.originals[let.names[0]]
+        tensor = transcriber.originals[let.names[0]]
         if recipe.dtype not in DISCRETE:
             dtype = "complex128" if recipe.dtype.startswith("complex") else "float64"
             recipe = replace(recipe, dtype=dtype, grad=True)
         if not self.contents:
-            recipe = replace(recipe, values=_numbers(tensor, len(recorder.inputs)))
+            recipe = replace(recipe, values=_numbers(tensor, len(transcriber.inputs)))
         return Let(let.names, recipe)
 
 

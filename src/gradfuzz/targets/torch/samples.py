@@ -14,9 +14,9 @@ import torch
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.model import Call, Let, Program, Ref
 from gradfuzz.program.values import materialise
-from gradfuzz.targets.distinct import distinct
-from gradfuzz.targets.protocol import SeedProgram, Target
-from gradfuzz.targets.torch.recorder import NotRecordable, Recorder, public_name
+from gradfuzz.targets.base.protocol import SeedProgram, Target
+from gradfuzz.targets.base.seeds import each_once
+from gradfuzz.targets.torch.transcribe import NotAProgram, Transcriber, public_name
 
 SAMPLES_PER_OPERATOR = 10
 VARIANT_SAMPLES = 2
@@ -32,7 +32,7 @@ HERMITIAN_WRAPPERS = ("gradcheck_wrapper_hermitian_input",)
 def sample_seeds(target: Target) -> Iterator[SeedProgram]:
     """Programs, each of which ran. Ones with the same text come once."""
     _stand_in_for_expecttest()
-    yield from distinct(_all(target))
+    yield from each_once(_all(target))
 
 
 def _all(target: Target) -> Iterator[SeedProgram]:
@@ -138,35 +138,35 @@ def _reduced(program: Program) -> Program:
 
 
 def _record(target: Target, info: Any, sample: Any, op: Any, exact: bool) -> Program:
-    recorder = Recorder(target.language, exact)
+    transcriber = Transcriber(target.language, exact)
     wrapper = getattr(info, "gradcheck_wrapper", None)
     hermitian = getattr(wrapper, "__name__", "") in HERMITIAN_WRAPPERS
     first, args, kwargs = sample.input, sample.args, sample.kwargs
     if hermitian:
         symmetric = (first + first.mH).detach().requires_grad_(first.requires_grad)
         definite = bool((torch.linalg.eigvalsh(symmetric) > 0).all())
-        wrapped: Any = recorder.input(symmetric, "positive_definite" if definite else "symmetric")
+        wrapped: Any = transcriber.input(symmetric, "positive_definite" if definite else "symmetric")
     else:
-        wrapped = _wrap(recorder, first)
-    wrapped_args, wrapped_kwargs = _wrap(recorder, tuple(args)), _wrap(recorder, dict(kwargs))
-    called = recorder.watched(op)
+        wrapped = _wrap(transcriber, first)
+    wrapped_args, wrapped_kwargs = _wrap(transcriber, tuple(args)), _wrap(transcriber, dict(kwargs))
+    called = transcriber.watched(op)
     if wrapper is not None and not hermitian:
         result = wrapper(called, wrapped, *wrapped_args, **wrapped_kwargs)
     else:
         result = called(wrapped, *wrapped_args, **wrapped_kwargs)
     process = getattr(sample, "output_process_fn_grad", None)
-    return recorder.program(process(result) if process is not None else result)
+    return transcriber.program(process(result) if process is not None else result)
 
 
-def _wrap(recorder: Recorder, value: Any) -> Any:
+def _wrap(transcriber: Transcriber, value: Any) -> Any:
     if isinstance(value, torch.Tensor):
-        return recorder.input(value)
+        return transcriber.input(value)
     if isinstance(value, tuple) and not isinstance(value, torch.Size):
-        return tuple(_wrap(recorder, part) for part in value)
+        return tuple(_wrap(transcriber, part) for part in value)
     if isinstance(value, list):
-        return [_wrap(recorder, part) for part in value]
+        return [_wrap(transcriber, part) for part in value]
     if isinstance(value, dict):
-        return {key: _wrap(recorder, part) for key, part in value.items()}
+        return {key: _wrap(transcriber, part) for key, part in value.items()}
     return value
 
 
@@ -220,25 +220,25 @@ def _module_seeds(target: Target, info: Any) -> Iterator[SeedProgram]:
 
 def _module_program(target: Target, name: str, item: Any, training: bool) -> Program | None:
     for exact in (False, True):
-        recorder = Recorder(target.language, exact)
+        transcriber = Transcriber(target.language, exact)
         try:
             constructor, forward = item.constructor_input, item.forward_input
             kwargs = {k: v for k, v in constructor.kwargs.items() if k not in ("device", "dtype")}
             made = Call(
                 f"torch.nn.{name}",
-                tuple(recorder.expr(_wrap(recorder, a)) for a in constructor.args),
-                tuple((k, recorder.expr(_wrap(recorder, v))) for k, v in kwargs.items()),
+                tuple(transcriber.expr(_wrap(transcriber, a)) for a in constructor.args),
+                tuple((k, transcriber.expr(_wrap(transcriber, v))) for k, v in kwargs.items()),
             )
             if not training:
                 made = Call(".eval", (made,))
             called = Call(
                 "()",
-                (Ref("module"), *(recorder.expr(_wrap(recorder, a)) for a in forward.args)),
-                tuple((k, recorder.expr(_wrap(recorder, v))) for k, v in forward.kwargs.items()),
+                (Ref("module"), *(transcriber.expr(_wrap(transcriber, a)) for a in forward.args)),
+                tuple((k, transcriber.expr(_wrap(transcriber, v))) for k, v in forward.kwargs.items()),
             )
-            program = Program((*recorder.inputs, Let(("module",), made), Let(("y",), called))).check()
+            program = Program((*transcriber.inputs, Let(("module",), made), Let(("y",), called))).check()
             if _runs(target, program):
                 return program
-        except (NotRecordable, ProgramError, RuntimeError, TypeError, ValueError, AttributeError, AssertionError, NotImplementedError):
+        except (NotAProgram, ProgramError, RuntimeError, TypeError, ValueError, AttributeError, AssertionError, NotImplementedError):
             continue
     return None

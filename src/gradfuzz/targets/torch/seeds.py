@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Callable
 
@@ -12,18 +12,19 @@ import torch
 
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.model import Program
-from gradfuzz.program.parse import parse
 from gradfuzz.program.values import materialise
-from gradfuzz.targets.distinct import distinct
-from gradfuzz.targets.docstrings import examples
-from gradfuzz.targets.evaluate import resolve
-from gradfuzz.targets.protocol import Overload, SeedProgram
+from gradfuzz.targets.base.docstrings import examples
+from gradfuzz.targets.base.evaluate import resolve
+from gradfuzz.targets.base.probing import parsed
+from gradfuzz.targets.base.protocol import Overload, SeedProgram
+from gradfuzz.targets.base.seeds import each_once
+from gradfuzz.targets.torch.api import public
 from gradfuzz.targets.torch.modules import is_module_class
+from gradfuzz.targets.torch.parameters import overloads
 from gradfuzz.targets.torch.probing import attempts
 from gradfuzz.targets.torch.rules import entries, may_be_called_alone, out_of_reach
 from gradfuzz.targets.torch.samples import sample_seeds
-from gradfuzz.targets.torch.signatures import overloads
-from gradfuzz.targets.torch.surface import public
+from gradfuzz.targets.torch.tape import nodes
 
 PROBED_PER_API = 2
 EXAMPLES_PER_API = 1
@@ -34,15 +35,15 @@ TRIANGLE_STEP = 1e-3
 def library_seeds(target: Any, trying: Callable[[str], bool]) -> Iterator[SeedProgram]:
     """Programs that ran, each once. `trying` is told of each API before it is tried out, and may say no to it."""
     apis: set[str] = set()
-    for seed in distinct(_all(target, apis, trying)):
+    for seed in each_once(_all(target, apis, trying)):
         apis.add(seed.api)
         yield seed
 
 
 def _all(target: Any, apis: set[str], trying: Callable[[str], bool]) -> Iterator[SeedProgram]:
-    nodes: set[str] = set()
+    met: set[str] = set()
     for seed in sample_seeds(target):
-        nodes |= reached(target, seed.program)
+        met |= reached(target, seed.program)
         yield seed
     for path, form in public(target.language):
         if out_of_reach(path.rsplit(".", 1)[-1]) or not trying(path):
@@ -51,11 +52,11 @@ def _all(target: Any, apis: set[str], trying: Callable[[str], bool]) -> Iterator
         if path not in apis:
             found += probed(target, path, form)
         for seed in found:
-            nodes |= reached(target, seed.program)
+            met |= reached(target, seed.program)
             yield seed
     for entry in entries():
         path = f"torch.ops.aten.{entry.operator}" if "." in entry.operator else f"torch.ops.aten.{entry.operator}.default"
-        wanted = entry.node not in nodes and entry.implemented and may_be_called_alone(entry.operator)
+        wanted = entry.node not in met and entry.implemented and may_be_called_alone(entry.operator)
         if wanted and not out_of_reach(entry.operator) and trying(path):
             yield from probed(target, path, "function")
 
@@ -66,7 +67,7 @@ def probed(target: Any, path: str, form: str, ways: list[Overload] | None = None
     for texts in attempts(path, form, ways or overloads(path, target.language)):
         for text in texts:
             tried += 1
-            program = _parsed(text, target)
+            program = parsed(text, target)
             if program is not None and differentiates(target, program):
                 yield SeedProgram(with_symmetry(target, program), f"signature:{path}", path)
                 found += 1
@@ -100,13 +101,6 @@ def documented(target: Any, path: str, form: str) -> Iterator[SeedProgram]:
             found += 1
             if found >= EXAMPLES_PER_API:
                 return
-
-
-def _parsed(text: str, target: Any) -> Program | None:
-    try:
-        return parse(text, target.language)
-    except ProgramError:
-        return None
 
 
 def differentiates(target: Any, program: Program) -> bool:
@@ -163,14 +157,14 @@ def reached(target: Any, program: Program) -> set[str]:
     try:
         point = target.point(program)
         point.first()
-        return set(point.nodes(_taped(point)))
+        return set(nodes(_taped(point)))
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:
         return set()
 
 
-def _taped(point: Any) -> Iterable[torch.Tensor]:
+def _taped(point: Any) -> list[torch.Tensor]:
     leaves = [x.detach().requires_grad_() for x in point.leaves]
     with torch.enable_grad():
         return [o for o in point.function(leaves) if o.grad_fn is not None]

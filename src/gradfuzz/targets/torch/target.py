@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, Callable
 
 import torch
 import torch.autograd.forward_ad as fwd
 
-from gradfuzz.program.language import language_for
 from gradfuzz.program.model import Program
-from gradfuzz.targets.evaluate import Compiler
-from gradfuzz.targets.protocol import Overload, Point, Refusal, SeedProgram
-from gradfuzz.targets.refusals import Refusals
-from gradfuzz.targets.torch.modules import call_value, is_module_class
-from gradfuzz.targets.torch.nesting import NestingUnsupported, functional
-from gradfuzz.targets.torch.point import NoGradient, TorchPoint, WrongGradientShape
-from gradfuzz.targets.torch.signatures import overloads
-
-_REFUSALS = Path(__file__).with_name("refusals.json")
+from gradfuzz.targets.base.evaluate import Compiler
+from gradfuzz.targets.base.protocol import Overload, Point, Refusal, SeedProgram
+from gradfuzz.targets.homes import Home
+from gradfuzz.targets.torch.derivatives import functional
+from gradfuzz.targets.torch.modules import is_module_class
+from gradfuzz.targets.torch.parameters import overloads
+from gradfuzz.targets.torch.point import TorchPoint
+from gradfuzz.targets.torch.refusals import TorchRefusals
 
 
 def _warm_up() -> None:
@@ -36,17 +33,16 @@ def _warm_up() -> None:
 class TorchTarget:
     """The installed PyTorch, single-threaded, warnings off."""
 
-    name = "torch"
-    fork_safe = True
-    variants: tuple[str, ...] = ()
+    ways: tuple[str, ...] = ()
     family = 1
     patience = 1.0
 
-    def __init__(self, modules: tuple[str, ...] = ()) -> None:
+    def __init__(self, home: Home, modules: tuple[str, ...] = ()) -> None:
+        self.name = home.name
         self.version = str(torch.__version__).split("+")[0]
-        self.language = language_for("torch", modules)
-        self.compiler = Compiler(self.language, call_value, is_module_class)
-        self._refusals = Refusals(_REFUSALS, (NestingUnsupported, NoGradient))
+        self.language = home.language(modules)
+        self.compiler = Compiler(self.language, is_module_class)
+        self._refusals = TorchRefusals(home.data("refusals"))
         torch.set_num_threads(1)
         warnings.filterwarnings("ignore")
         _warm_up()
@@ -55,10 +51,7 @@ class TorchTarget:
         return TorchPoint(program, self.compiler, arrays)
 
     def classify(self, error: BaseException) -> Refusal:
-        message = str(error).split("\nException raised from")[0].strip()
-        if isinstance(error, WrongGradientShape):
-            return Refusal("malformed", message)
-        return self._refusals.read(error, message)
+        return self._refusals.classify(error)
 
     def seeds(self, trying: Callable[[str], bool] = lambda _: True) -> Iterable[SeedProgram]:
         from gradfuzz.targets.torch.seeds import library_seeds

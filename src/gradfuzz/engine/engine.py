@@ -1,0 +1,160 @@
+"""The one event loop: feeds the pool with a survey's tasks, hands it the answers, and sees every suspicion through."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gradfuzz.engine.config import Config
+from gradfuzz.engine.survey import State, Survey, Task, Watcher
+from gradfuzz.errors import StoreError
+from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.inside.suspicion import Suspicion
+from gradfuzz.findings.triage import Triage
+from gradfuzz.pool.pool import Event, Pool
+from gradfuzz.store import Store
+
+# When the time is up, suspicions that wait for confirmation get this long; what then still waits is kept for --resume.
+GRACE = 120.0
+
+
+class Session:
+    """A pool, and the campaign that its findings are kept under. Nothing is written before `begin`."""
+
+    def __init__(self, config: Config, pool: Pool, store_path: Path | None, resumed: Store | None, watcher: Watcher) -> None:
+        self.config, self.pool, self.watcher = config, pool, watcher
+        self._path, self._resumed = store_path, resumed
+        self.store: Store | None = None
+        self.number = 0
+
+    def begin(self) -> Store:
+        """Open the store for a new campaign, or for the one that goes on."""
+        assert self._path is not None
+        if self._resumed is not None:
+            self.store = self._resumed
+            last = self.store.campaign()
+            assert last is not None
+            if last["version"] != self.pool.version:
+                raise StoreError(f"the campaign ran on {last['target']} {last['version']}, here is {self.pool.version}; start a new one")
+            self.number = int(last["id"])
+        else:
+            self.store = Store(self._path, create=True)
+            self.number = self.store.begin(self.config.launch.target, self.pool.version, self.config.to_json())
+            self.store.set_existing_rules(self.number, self.pool.run("rules").data.get("rules", {}))
+        self.store.set_status(self.number, "running")
+        return self.store
+
+
+@contextmanager
+def session(config: Config, store_path: Path | None, watcher: Watcher, resumed: Store | None = None) -> Iterator[Session]:
+    """The one way to a pool and a store. A foreign file is refused before anything is started."""
+    if resumed is None and store_path is not None and store_path.exists():
+        Store(store_path, create=False).close()
+    watcher.say(f"starting {config.launch.target}")
+    with Pool(config.launch, config.workers) as pool:
+        opened = Session(config, pool, store_path, resumed, watcher)
+        try:
+            yield opened
+        finally:
+            if opened.store is not None:
+                opened.store.close()
+
+
+class Engine:
+    """Runs a survey to its end, or until its time is up. Without a store nothing is kept, and nothing may be suspected."""
+
+    def __init__(self, session: Session, state: State) -> None:
+        self.pool, self.config, self.watcher = session.pool, session.config, session.watcher
+        self.store, self.number, self.state = session.store, session.number, state
+        config = self.config
+        self.triage = None
+        if self.store is not None:
+            self.triage = Triage(config.launch, config.shrink_seconds, self.store, self.number, self.pool, self._found)
+            self.triage.take_up(self.store.suspicions(self.number))
+        self._running: dict[int, Task] = {}
+        self._tasks: Iterator[Task | None] = iter(())
+        self._exhausted = False
+
+    def run(self, survey: Survey) -> State:
+        """Ctrl-C ends it cleanly: what was confirmed is kept, what was not is kept for later."""
+        self._survey, self._tasks = survey, survey.tasks()
+        self.pool.refill = self._feed
+        try:
+            while not self._exhausted or (self._running and not self._late()):
+                self._handle(self.pool.poll())
+            self.state.finishing = True
+            end = time.monotonic() + GRACE
+            while self.triage is not None and self.triage.waiting and time.monotonic() < end:
+                self._handle(self.pool.poll())
+            self._close("finished")
+        except KeyboardInterrupt:
+            self._close("stopped")
+        finally:
+            if self.triage is not None:
+                self.triage.close()
+        self._tick()
+        return self.state
+
+    def _close(self, status: str) -> None:
+        if self.store is not None:
+            self.store.set_status(self.number, status)
+
+    def _late(self) -> bool:
+        """Whether a task that still runs has had its grace: its items are left for --resume."""
+        return self.state.deadline is not None and time.monotonic() > self.state.deadline + GRACE
+
+    def _feed(self) -> None:
+        """Hand out tasks while workers would otherwise go idle."""
+        while not self._exhausted and self.pool.hungry:
+            if self.state.deadline is not None and time.monotonic() >= self.state.deadline:
+                self._exhausted = True
+                return
+            try:
+                task = next(self._tasks)
+            except StopIteration:
+                self._exhausted = True
+                return
+            if task is None:
+                return  # until another answer has come in
+            self._submit(task)
+
+    def _submit(self, task: Task) -> None:
+        job = self.pool.submit(task.do, **task.fields, start=task.start, count=task.count)
+        self._running[job] = task
+
+    def _handle(self, events: list[Event]) -> None:
+        for event in events:
+            task = self._running.get(event.job["id"])
+            if task is None:
+                if self.triage is not None:
+                    self.triage.handle(event)
+            elif event.kind == "suspicion":
+                self._survey.suspected(task, Suspicion.from_json(event.data))
+            else:
+                del self._running[event.job["id"]]
+                self._ended(task, event)
+        if self.triage is not None:
+            self.triage.collect_deaths()
+        self._tick()
+
+    def _ended(self, task: Task, event: Event) -> None:
+        if event.kind == "died":
+            rest = self._survey.died(task, event.data["index"], event.data["cause"], event.data["counts"])
+            if rest is not None:
+                self._submit(rest)
+        elif "failed" in event.data:
+            # Our own mistake, not the library's: say so rather than count it.
+            raise RuntimeError(f"a worker failed at {task.do} {task.number}: {event.data['trace']}")
+        else:
+            self._survey.answered(task, event.data)
+
+    def _found(self, finding: Finding) -> None:
+        self.state.findings.append(finding)
+        self.watcher.found(finding)
+
+    def _tick(self) -> None:
+        self.state.waiting = self.triage.waiting if self.triage is not None else 0
+        self.state.restarts = self.pool.restarts
+        self.watcher.tick(self.state)

@@ -1,0 +1,113 @@
+"""A finding: what is wrong, in words and numbers, with everything needed to show it again. JSON is what it is stored as."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gradfuzz.errors import StoreError
+from gradfuzz.findings.inside.same import finding_id, finding_key
+from gradfuzz.findings.labels import NEW, Label
+from gradfuzz.mutate.edits import Edit
+from gradfuzz.oracles.kinds import KINDS, title
+from gradfuzz.oracles.verdict import Verdict
+from gradfuzz.program import Program, from_json, to_json, to_text
+from gradfuzz.worker.wire import finite_or_text
+
+FORM = 1  # of the stored JSON; 0 is what was written before forms were counted
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A disagreement or death that was seen again in a fresh process. `confirmed`: its own script shows it, too."""
+
+    target: str
+    version: str
+    api: str
+    verdict: Verdict
+    program: Program
+    confirmed: bool
+    rule: str = ""
+    edits: tuple[Edit, ...] = ()
+    mutates: bool = False
+    random: bool = False
+    modules: tuple[str, ...] = ()  # the user's own, which the Program calls
+    limit: float = 60.0  # seconds after which it counts as hung
+    label: Label | None = None
+    script: str = ""
+    script_output: str = ""
+    id: str = ""
+    times: int = 1
+    campaign: int = 0
+
+    @property
+    def key(self) -> str:
+        return finding_key(self.api, self.rule, self.verdict)
+
+    @property
+    def kind(self) -> str:
+        return self.verdict.kind
+
+    @property
+    def title(self) -> str:
+        return title(self.verdict)
+
+    @property
+    def explanation(self) -> str:
+        return KINDS[self.verdict.kind].explanation
+
+    @property
+    def text(self) -> str:
+        return to_text(self.program)
+
+    @property
+    def label_name(self) -> str:
+        return self.label.label if self.label else NEW
+
+    def filed(self, key: str) -> Finding:
+        """The finding with the id that belongs to a key."""
+        return replace(self, id=finding_id(self.api, key))
+
+    def to_json(self) -> dict[str, Any]:
+        """What the store keeps; how often it was met and by which campaign stands beside it there."""
+        verdict = {key: value for key, value in self.verdict.to_json().items() if key != "outcome"}
+        return {
+            "form": FORM, "id": self.id, "target": self.target, "version": self.version, "api": self.api, "rule": self.rule, **verdict,
+            "outcome": self.verdict.outcome, "confirmed": self.confirmed, "program": to_json(self.program), "text": self.text,
+            "edits": [e.to_json() for e in self.edits], "mutates": self.mutates, "random": self.random, "modules": list(self.modules),
+            "limit": self.limit, "title": self.title, "explanation": self.explanation, "label": vars(self.label) if self.label else None,
+            "reproducer": self.script, "script_output": self.script_output,
+        }  # fmt: skip
+
+    @staticmethod
+    def from_json(data: dict[str, Any], times: int = 1, campaign: int = 0) -> Finding:
+        """Read what `to_json` wrote, now or earlier. StoreError for what a newer gradfuzz wrote."""
+        if data.get("form", 0) > FORM:
+            raise StoreError(f"finding {data.get('id')} is of form {data['form']}, this gradfuzz knows {FORM}; upgrade gradfuzz")
+        if data.get("form", 0) == 0:
+            data = _since_form_0(data)
+        return Finding(
+            data["target"], data["version"], data["api"], Verdict.from_json(data), from_json(data["program"]), data["confirmed"],
+            data["rule"], tuple(Edit.from_json(e) for e in data["edits"]), data["mutates"], data["random"], tuple(data["modules"]),
+            data["limit"], Label(**data["label"]) if data["label"] else None, data["reproducer"], data.get("script_output", ""),
+            data["id"], times, campaign,
+        )  # fmt: skip
+
+    def public(self) -> dict[str, Any]:
+        """The finding as `findings --json` shows it: strict JSON, the Program as text."""
+        shown = {key: value for key, value in self.to_json().items() if key not in _PRIVATE}
+        label = self.label or Label(NEW, "", "")
+        shown |= {"program": self.text, "label": label.label, "label_reason": label.reason, "label_link": label.link}
+        shown |= {"times": self.times, "campaign": self.campaign}
+        result: dict[str, Any] = finite_or_text(shown)
+        return result
+
+
+_PRIVATE = ("form", "outcome", "symptom", "subject", "text", "mutates", "random", "edits", "limit")
+
+
+def _since_form_0(data: dict[str, Any]) -> dict[str, Any]:
+    """A way was called a variant then."""
+    renamed = {key: "way" for key in ("kind", "oracle") if data[key] == "variant"}
+    outcome = data["kind"] if data["kind"] in ("crash", "timeout") else "disagree"
+    return {**data, **renamed, "outcome": outcome}

@@ -1,0 +1,68 @@
+"""What a fresh process does for one suspicion: see it again, make it small, measure it once more."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gradfuzz.findings.inside.same import mark
+from gradfuzz.findings.inside.shrink import shrink_edits, shrink_program
+from gradfuzz.findings.inside.suspicion import Suspicion
+from gradfuzz.mutate.edits import Edit, apply_all
+from gradfuzz.oracles.check import Examination, examine
+from gradfuzz.oracles.verdict import Verdict
+from gradfuzz.program.codec import from_json, to_json
+from gradfuzz.program.model import Program
+from gradfuzz.targets.base.protocol import Target
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """The suspicion where it is smallest, as a fresh process saw it."""
+
+    program: Program
+    edits: tuple[Edit, ...]
+    verdict: Verdict
+    rule: str = ""
+    mutates: bool = False  # the Program writes to its inputs
+    random: bool = False  # it draws random numbers
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **vars(self), "program": to_json(self.program), "edits": [e.to_json() for e in self.edits], "verdict": self.verdict.to_json(),
+        }  # fmt: skip
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Confirmed:
+        return Confirmed(
+            from_json(data["program"]), tuple(Edit.from_json(e) for e in data["edits"]), Verdict.from_json(data["verdict"]), data["rule"],
+            data["mutates"], data["random"],
+        )  # fmt: skip
+
+
+def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed | None:
+    """The suspicion confirmed and shrunk; None if it was not seen again. Shrinking takes so many seconds at most."""
+    wanted = mark(suspicion.verdict)
+    # Higher orders than that of the suspicion would only cost time.
+    options = replace(suspicion.options, order=min(suspicion.options.order, max(1, suspicion.verdict.order)))
+    deadline = time.monotonic() + seconds
+
+    def seen(program: Program) -> tuple[Examination, Verdict | None]:
+        examination = examine(target, program, options)
+        return examination, next((v for v in examination.findings if mark(v) == wanted), None)
+
+    def shows(program: Program) -> bool:
+        return seen(program)[1] is not None
+
+    edits = list(suspicion.edits)
+    _, first = seen(apply_all(suspicion.seed, edits))
+    if first is None:
+        return None
+    kept = shrink_edits(suspicion.seed, edits, shows)
+    smallest = shrink_program(apply_all(suspicion.seed, kept), shows, lambda: time.monotonic() < deadline)
+    examination, verdict = seen(smallest)
+    point = examination.trial.point if examination.trial is not None else None
+    return Confirmed(
+        smallest, tuple(kept), verdict or first, examination.rule, point is not None and point.mutates, point is not None and point.random
+    )

@@ -1,0 +1,139 @@
+"""The script that proves a finding: it imports the library and NumPy alone, and exits 1 for as long as the bug is there.
+
+What a script says is the target's own (its script.py.j2); what goes into it is the same for all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import jinja2
+
+from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.numpy_code import array_code
+from gradfuzz.oracles.kinds import KINDS
+from gradfuzz.program import Program
+from gradfuzz.program.model import Call, Let, Name, Ref, Tensor, walk
+from gradfuzz.program.text import statement_text
+from gradfuzz.targets.homes import Home, home_of
+
+# A script's tolerance is a tenth of what was seen, and this at most: rounding of another release does not matter, the bug does.
+MOST_TOLERANCE = 1e-6
+# Lower precisions differ by more from one release to the next.
+PRECISION_TOLERANCE = 0.05
+
+
+@lru_cache(maxsize=8)
+def _template(home: Home) -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(home.folder), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined, autoescape=False,
+    )  # fmt: skip
+    return environment.get_template("script.py.j2")
+
+
+@dataclass
+class Input:
+    """One tensor of the script."""
+
+    name: str
+    code: str
+    dtype: str
+    layout: str
+    differentiable: bool
+
+
+def script(finding: Finding) -> str:
+    """The script's text."""
+    home, program, verdict = home_of(finding.target), finding.program, finding.verdict
+    differentiable = [name for name, r in program.inputs.items() if r.differentiable]
+    fixed = [name for name, r in program.inputs.items() if not r.differentiable]
+    # What is computed last is the output, whatever it looks like.
+    constructors = [s for s in program.statements[:-1] if _is_constructor(s, fixed)]
+    calls = [s for s in program.statements if not isinstance(s.value, Tensor) and not any(s is c for c in constructors)]
+    last = calls[-1]
+    return _template(home).render(
+        finding=finding,
+        verdict=verdict,
+        inputs=[_input(name, recipe) for name, recipe in program.inputs.items()],
+        differentiable=differentiable,
+        fixed=fixed,
+        constructors=[statement_text(s) for s in constructors],
+        modules=[s.names[0] for s in constructors],
+        body=[statement_text(s if s.names or s is not last else Let(("result",), s.value)) for s in calls],
+        result=last.names[0] if len(last.names) == 1 else "(" + ", ".join(last.names) + ")" if last.names else "result",
+        scenarios=[(s.name, list(s.modes)) for s in verdict.scenarios if not s.way],
+        ways=[(s.name, s.way, list(s.modes)) for s in verdict.scenarios if s.way],
+        imports=_imports(program),
+        structures=_structures(program, str(home.about.get("arrays", "np"))),
+        element=_element(finding),
+        tolerance=_tolerance(finding),
+        dtype=_module_dtype(program),
+        numeric=KINDS[verdict.kind].numeric and verdict.oracle != "precision",
+        user_modules=finding.modules,
+    )
+
+
+def _imports(program: Program) -> list[str]:
+    """The modules of the functions that are called or passed: a submodule need not be there before it is imported."""
+    paths = {node.func if isinstance(node, Call) else node.path for node in program.expressions() if isinstance(node, (Call, Name))}
+    spaces = {path.rsplit(".", 1)[0] for path in paths if "." in path.strip(".")}
+    return sorted(space for space in spaces if not space.rsplit(".", 1)[-1][:1].isupper())
+
+
+PROJECTIONS = {
+    "symmetric": "(a + a.conj().swapaxes(-1, -2)) / 2",
+    "positive_definite": "(a + a.conj().swapaxes(-1, -2)) / 2",
+    "lower": "{arrays}.tril(a)",
+    "upper": "{arrays}.triu(a)",
+    "simplex": "a - a.mean(axis=-1, keepdims=True)",
+}
+
+
+def _structures(program: Program, arrays: str) -> list[tuple[str, str]]:
+    """(input, code that projects a direction `a`) for each structured input; `arrays` is what the script calls NumPy's like."""
+    found = [(name, r) for name, r in program.inputs.items() if r.differentiable and r.structure]
+    square = [(name, r) for name, r in found if r.structure == "simplex" or (len(r.shape) > 1 and r.shape[-1] == r.shape[-2])]
+    return [(name, PROJECTIONS[str(r.structure)].format(arrays=arrays)) for name, r in square if r.shape]
+
+
+def _is_constructor(statement: Let, fixed: list[str]) -> bool:
+    """`m = library.Linear(…)`, perhaps with `.eval()` behind it, is made once, outside the function.
+
+    What is made from inputs that are differentiated, or from results, is not: operators too may be written with a capital.
+    """
+    value = statement.value
+    if len(statement.names) != 1 or any(isinstance(node, Ref) and node.name not in fixed for node in walk(value)):
+        return False
+    while isinstance(value, Call) and value.func[0] == "." and value.args and isinstance(value.args[0], Call):
+        value = value.args[0]
+    return isinstance(value, Call) and value.func.rsplit(".", 1)[-1][:1].isupper() and "." in value.func
+
+
+def _input(name: str, recipe: Tensor) -> Input:
+    return Input(name, array_code(recipe), recipe.dtype, recipe.layout, recipe.differentiable)
+
+
+def _module_dtype(program: Program) -> str:
+    floats = [r.dtype for r in program.inputs.values() if r.dtype.startswith(("float", "bfloat", "complex"))]
+    return floats[0] if floats else "float64"
+
+
+def _element(finding: Finding) -> tuple[str, str] | None:
+    """("x", "[0, 1]") of the element that a wrong derivative was narrowed down to."""
+    element = finding.verdict.detail.get("element")
+    if not element or "[" not in element:
+        return None
+    name, _, index = element.partition("[")
+    return name, "[" + (index if index != "]" else "()]")
+
+
+def _tolerance(finding: Finding) -> float:
+    expected, actual = finding.verdict.expected, finding.verdict.actual
+    if finding.kind == "precision":
+        return PRECISION_TOLERANCE
+    if not isinstance(expected, (int, float)) or not isinstance(actual, (int, float)) or actual != actual:
+        return MOST_TOLERANCE
+    size = max(abs(expected), abs(actual))
+    return min(MOST_TOLERANCE, abs(expected - actual) / size / 10) if 0 < size < float("inf") else MOST_TOLERANCE

@@ -1,0 +1,47 @@
+"""How to start a target's interpreter, and what its workers may use."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from gradfuzz.errors import TargetError
+from gradfuzz.targets.homes import home_of
+
+BOOT = Path(__file__).parent.parent / "worker" / "boot.py"
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Everything that a worker's process depends on."""
+
+    target: str
+    python: str = sys.executable
+    modules: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    timeout: float = 10.0  # seconds that one mutant may take
+    memory: int = 4096  # megabytes that a worker may grow by
+
+    def command(self, log: Path) -> list[str]:
+        home = home_of(self.target)
+        command = [self.interpreter(), str(BOOT), "--target", home.name, "--package", home.package, "--folder", str(home.folder)]
+        command += ["--log", str(log)]
+        for module in self.modules:
+            command += ["--module", module]
+        for path in self.paths:
+            command += ["--path", path]
+        return command
+
+    def interpreter(self) -> str:
+        found = shutil.which(self.python)
+        if found is None:
+            raise TargetError(f"--python {self.python}: there is no such interpreter")
+        return found
+
+    def environment(self, inherited: dict[str, str]) -> dict[str, str]:
+        """One thread a worker; nothing of the campaign's own Python set-up."""
+        kept = {k: v for k, v in inherited.items() if k not in ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP")}
+        kept.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", PYTHONUNBUFFERED="1")
+        return kept

@@ -1,0 +1,234 @@
+"""A supervised pool of workers. Whatever the library does to a worker costs that one worker and the mutant it was at."""
+
+from __future__ import annotations
+
+import selectors
+import signal
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import psutil
+
+from gradfuzz.pool.launch import Launch
+from gradfuzz.pool.process import WorkerProcess, Zygote
+
+POLL = 0.2
+CHECK_EVERY = 0.5
+# The address-space limit stops most; this stops what grows by other ways.
+RESIDENT_FACTOR = 1.5
+
+
+@dataclass
+class Event:
+    """Something a worker said or something that befell it."""
+
+    kind: str  # suspicion, done, died
+    job: dict[str, Any]
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+class Pool:
+    """Jobs in, events out. `job["fresh"]` asks for a worker that has done nothing before."""
+
+    def __init__(self, launch: Launch, size: int) -> None:
+        self.launch, self.size = launch, size
+        self.zygote = Zygote(launch)
+        self.version, self.family, self.ways = self.zygote.version, self.zygote.family, self.zygote.ways
+        self.waiting: deque[dict[str, Any]] = deque()
+        self.urgent: deque[dict[str, Any]] = deque()  # goes first, but leaves half of the workers to the others
+        self.events: deque[Event] = deque()
+        self.workers: list[WorkerProcess] = []
+        self.restarts = 0
+        self.refill: Callable[[], None] = lambda: None  # called when workers would otherwise go idle
+        self._selector = selectors.DefaultSelector()
+        self._next_job = 0
+        self._last_check = 0.0
+        self._spent = {True: 0.0, False: 0.0}  # seconds of workers, by whether the job was urgent
+        for _ in range(size):
+            self._hire()
+
+    # Jobs ------------------------------------------------------------------------------------------------------------
+
+    def submit(self, do: str, urgent: bool = False, ahead: bool = False, **fields: Any) -> int:
+        """Queue a job; returns its number. `ahead`: before the other urgent ones."""
+        self._next_job += 1
+        job = {"id": self._next_job, "do": do, "urgent": urgent, **fields}
+        if ahead:
+            self.urgent.appendleft(job)
+        else:
+            (self.urgent if urgent else self.waiting).append(job)
+        return self._next_job
+
+    @property
+    def idle(self) -> bool:
+        return not self.waiting and not self.urgent and not self.events and all(w.job is None for w in self.workers)
+
+    @property
+    def hungry(self) -> bool:
+        """Whether more jobs would be taken up soon."""
+        return len(self.waiting) < self.size
+
+    def poll(self, wait: float = POLL) -> list[Event]:
+        """Hand out jobs, wait a little, and return what happened."""
+        if self.hungry:
+            self.refill()
+        self._assign()
+        if not self.events:
+            for key, _ in self._selector.select(wait):
+                self._hear(key.data)
+            self._assign()
+        if time.monotonic() - self._last_check > CHECK_EVERY:
+            self._last_check = time.monotonic()
+            self._check()
+        happened = list(self.events)
+        self.events.clear()
+        return happened
+
+    def run(self, do: str, **fields: Any) -> Event:
+        """One job, to its end; what happens to others meanwhile is kept for the next poll."""
+        number = self.submit(do, urgent=True, **fields)
+        kept: list[Event] = []
+        answer: Event | None = None
+        while answer is None:
+            for event in self.poll():
+                if event.job["id"] == number and event.kind != "suspicion":
+                    answer = event
+                else:
+                    kept.append(event)
+        self.events.extendleft(reversed(kept))
+        self._spent = dict.fromkeys(self._spent, 0.0)  # what is asked for by itself is on nobody's account
+        return answer
+
+    # Workers ---------------------------------------------------------------------------------------------------------
+
+    def _hire(self) -> WorkerProcess:
+        worker = self.zygote.fork()
+        self.workers.append(worker)
+        self._selector.register(worker.connection, selectors.EVENT_READ, worker)
+        return worker
+
+    def _dismiss(self, worker: WorkerProcess) -> None:
+        self._selector.unregister(worker.connection)
+        self.workers.remove(worker)
+        worker.close()
+
+    def _guest(self, host: WorkerProcess) -> WorkerProcess:
+        """A new worker for one job. Its host rests meanwhile and keeps what it has compiled and imported."""
+        guest = self._hire()
+        guest.host, host.parked = host, True
+        return guest
+
+    def _leave(self, guest: WorkerProcess) -> None:
+        """The guest's job is done: the host goes on."""
+        guest.kill()
+        self.zygote.death(guest.pid)
+        self._dismiss(guest)
+        assert guest.host is not None
+        guest.host.parked = False
+
+    def _replace(self, worker: WorkerProcess) -> WorkerProcess:
+        self._dismiss(worker)
+        self.restarts += 1
+        return self._hire()
+
+    def _assign(self) -> None:
+        busy = sum(1 for w in self.workers if w.job is not None and w.job["urgent"])
+        for worker in list(self.workers):
+            if not self.waiting and not self.urgent:
+                return
+            if worker.job is not None or worker.parked:
+                continue
+            if self.urgent and (self._room(busy) or not self.waiting):
+                job = self.urgent.popleft()
+                busy += 1
+            elif self.waiting:
+                job = self.waiting.popleft()
+            else:
+                return
+            if job.get("fresh"):
+                worker = self._guest(worker)
+            worker.send(job)
+
+    def _room(self, busy: int) -> bool:
+        """Whether another urgent job may run: half of the workers, or half of one worker's time."""
+        return busy < self.size // 2 if self.size > 1 else self._spent[True] <= self._spent[False]
+
+    def _account(self, worker: WorkerProcess) -> None:
+        if worker.job is not None:
+            self._spent[worker.job["urgent"]] += time.monotonic() - worker.began
+
+    def _hear(self, worker: WorkerProcess) -> None:
+        messages = worker.messages()
+        if messages is None:
+            self._bury(worker, None)
+            return
+        for message in messages:
+            job = worker.job
+            if job is None or message.get("id", message.get("done")) != job["id"]:
+                continue
+            if "suspicion" in message:
+                self.events.append(Event("suspicion", job, message["suspicion"]))
+            else:
+                self._account(worker)
+                worker.job = None
+                self.events.append(Event("done", job, message))
+                if worker.host is not None:
+                    self._leave(worker)
+                    return
+
+    def _check(self) -> None:
+        """Kill what hangs or grows without end."""
+        now = time.monotonic()
+        for worker in list(self.workers):
+            if worker.job is None:
+                continue
+            limit = (worker.job.get("limit") or self.launch.timeout) * self.zygote.patience
+            if worker.stalled(now) > limit:
+                worker.kill()
+                self._bury(worker, "timeout")
+            elif self.launch.memory and _resident(worker.pid) > self.launch.memory * RESIDENT_FACTOR:
+                worker.kill()
+                self._bury(worker, "memory")
+
+    def _bury(self, worker: WorkerProcess, cause: str | None) -> None:
+        death = self.zygote.death(worker.pid)
+        self._account(worker)
+        job, (_, index, counts) = worker.job, worker.progress.read()
+        if worker.host is not None:
+            worker.host.parked = False
+            self._dismiss(worker)
+        else:
+            guest = next((g for g in self.workers if g.host is worker), None)
+            replacement = self._replace(worker)
+            if guest is not None:
+                guest.host, replacement.parked = replacement, True
+        if job is None:
+            return
+        if cause is None:
+            number = death["signal"]
+            cause = signal.Signals(number).name if number else f"exit status {death['status']}"
+        self.events.append(Event("died", job, {"cause": cause, "index": index, "counts": counts}))
+
+    def close(self) -> None:
+        for worker in list(self.workers):
+            worker.kill()
+            self._dismiss(worker)
+        self.zygote.close()
+        self._selector.close()
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _resident(pid: int) -> float:
+    """Megabytes of memory that a process holds."""
+    try:
+        return float(psutil.Process(pid).memory_info().rss) / 2**20
+    except psutil.Error:
+        return 0.0

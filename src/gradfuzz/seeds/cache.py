@@ -1,0 +1,61 @@
+"""What was learnt of a library once is kept on disk, for as long as neither it nor the code that learns changes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from gradfuzz import __version__
+from gradfuzz.errors import WorkerError
+from gradfuzz.pool.pool import Pool
+from gradfuzz.targets.homes import home_of
+
+# Looking at a library tells of each function it tries: one that takes this long does not come back.
+LEARN_LIMIT = 60.0
+
+
+def cache_folder() -> Path:
+    """$XDG_CACHE_HOME/gradfuzz, as elsewhere."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gradfuzz"
+
+
+def cache_path(name: str, pool: Pool, suffix: str, *rooms: str) -> Path:
+    """Where something about a target at its version is kept. It changes with the code of the target and of the rooms."""
+    folder = cache_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"{name}-{pool.launch.target}-{pool.version}-{_fingerprint(home_of(pool.launch.target).folder, rooms)}.{suffix}"
+
+
+@lru_cache(maxsize=16)
+def _fingerprint(home: Path, rooms: tuple[str, ...]) -> str:
+    here = Path(__file__).parent.parent
+    digest = hashlib.sha256(__version__.encode())
+    folders = [here / "targets" / "base", home, here / "program", *(here / room for room in rooms)]
+    for file in sorted(file for folder in folders for file in folder.glob("*")):
+        if file.is_file():
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def learnt(pool: Pool, do: str, what: str, rooms: tuple[str, ...], say: Callable[[str], None], **fields: Any) -> Any:
+    """A worker's answer to a job that looks at the library, from the cache where it was given before.
+
+    With modules of the user's own it is asked anew each time: they may have changed.
+    """
+    launch, path = pool.launch, cache_path(do, pool, "json", *rooms)
+    if not launch.modules and path.exists():
+        return json.loads(path.read_text(encoding="utf-8"))
+    say(f"looking for {what} of {launch.target} {pool.version} (once per version)")
+    event = pool.run(do, limit=LEARN_LIMIT, fresh=True, **fields)
+    if event.kind != "done" or "failed" in event.data:
+        raise WorkerError(f"{what} of {launch.target} could not be found: {event.data.get('failed') or event.data.get('cause')}")
+    if not launch.modules:
+        part = path.with_suffix(".part")
+        part.write_text(json.dumps(event.data[do]), encoding="utf-8")
+        part.replace(path)
+    return event.data[do]

@@ -1,0 +1,59 @@
+"""All seeds of a campaign: the library's own or those of files, more for listed signatures, and the choice among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from gradfuzz.errors import GradfuzzError, TargetError
+from gradfuzz.pool.pool import Pool
+from gradfuzz.seeds.api_list import read_signature
+from gradfuzz.seeds.library import file_seeds, library_seeds
+from gradfuzz.seeds.seed import Seed
+
+PROBE_LIMIT = 30.0
+
+
+def gather(pool: Pool, files: tuple[str, ...], say: Callable[[str], None]) -> list[Seed]:
+    """Seeds from files; from the library itself if there are none."""
+    if not files:
+        return library_seeds(pool, say)
+    found: list[Seed] = []
+    for name in files:
+        path = Path(name)
+        if not path.exists():
+            raise GradfuzzError(f"--seeds {name}: there is no such file")
+        found.extend(file_seeds(path, pool.launch.target, pool.launch.modules))
+    return found
+
+
+def signature_seeds(pool: Pool, signatures: tuple[str, ...], known: set[str], say: Callable[[str], None]) -> list[Seed]:
+    """Seeds for listed APIs that have none, made up from their signatures."""
+    found: list[Seed] = []
+    for line in signatures:
+        api, parameters = read_signature(line)
+        if api in known or parameters is None:
+            continue
+        event = pool.run("probe", api=api, parameters=parameters, limit=PROBE_LIMIT)
+        rows = event.data.get("seeds", [])
+        found.extend(Seed(row["api"], row["source"], row["program"]) for row in rows)
+        if not rows:
+            why = event.data.get("refused") or event.data.get("cause") or "nothing that was tried works"
+            say(f"{api}: no call could be made up from its signature ({why})")
+    return found
+
+
+def choose(seeds: list[Seed], globs: tuple[str, ...]) -> list[Seed]:
+    """The seeds whose API fits one of the globs; all of them if there are none. A glob behind a question mark may fit nothing."""
+    if not globs:
+        chosen = seeds
+    else:
+        for glob in globs:
+            if not glob.startswith("?") and not any(fnmatchcase(s.api, glob) for s in seeds):
+                example = next((s.api for s in seeds), "")
+                raise TargetError(f"no API with seeds fits {glob!r}; names look like {example}; quote globs, as in 'library.nn.*'")
+        chosen = [s for s in seeds if any(fnmatchcase(s.api, g.removeprefix("?")) for g in globs)]
+    if not chosen:
+        raise TargetError("there are no seeds to start from; the names asked for have none")
+    return chosen

@@ -1,0 +1,78 @@
+"""The one place that decides how deep and in which ways things are examined: from the order asked for, what was shown before, and costs.
+
+Each order costs a few times the one below, each way as much as the plain scenarios together, and both cost a compilation where another
+shape does. What is decided here travels to the workers as data.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from gradfuzz.worker.depth import Depth
+
+# The order that is looked at where nobody says: one less where each costs a compilation.
+DEFAULT_ORDER, DEFAULT_ORDER_COMPILED = 3, 2
+# Second order is checked on every other mutant, higher ones on every sixteenth of the batches that go deep.
+SECOND_EVERY = 2
+DEEPEST_EVERY = 16
+# One batch of a later round in so many goes deep; of the first round, one seed of each API.
+DEEP_BATCH_EVERY = 3
+# A seed that has shown a bug twice at some order shows it to most of its mutants: the rest of the batch stays below that order. Where an
+# earlier batch has shown one there, once is enough.
+SHOWN_OFTEN = 2
+# A fraction of the mutants is examined in another way, too, each in one of them. A way may cost a compilation, so that it keeps its turn.
+WAY_EVERY = 8
+WAY_TURN = 64
+# Directions differ from mutant to mutant and from batch to batch: so far apart do batches start.
+SALT_STRIDE = 64
+# Of random graphs every so many go beyond order one.
+GRAPH_DEEP_EVERY = 4
+
+
+@dataclass(frozen=True)
+class Depths:
+    """What a campaign asks for, and what the target's costs are."""
+
+    order: int | None  # None: as deep as the costs allow
+    scenarios: tuple[str, ...]  # only these; none: all
+    seed: int
+    ways: tuple[str, ...]
+    family: int  # mutants that share a compilation; 1 where nothing is compiled
+
+    @property
+    def highest(self) -> int:
+        return self.order or (DEFAULT_ORDER if self.family == 1 else DEFAULT_ORDER_COMPILED)
+
+    def batch(self, number: int, funcs: Sequence[str], shown: Collection[int] = (), deep: bool = False, glance: bool = False) -> Depth:
+        """For a batch of mutants of a Program that calls `funcs`.
+
+        `shown`: orders at which the seed has shown findings; `deep`: some go to the highest order; `glance`: only the seed itself goes
+        beyond order one, and nothing is run in another way.
+        """
+        second = min(2, self.highest)
+        if glance:
+            orders: list[tuple[int, int]] = [(10**9, second)]
+        else:
+            orders = [(SECOND_EVERY, second), *([(DEEPEST_EVERY, self.highest)] if deep else [])]
+        enough = tuple((order, SHOWN_OFTEN - (order in shown)) for order in range(2, self.highest + 1))
+        return self._depth(number, tuple(orders), enough, () if glance else self._in_turn(number, funcs))
+
+    def graphs(self, number: int) -> Depth:
+        """For a batch of random graphs. They differ so much that the same directions will do."""
+        return replace(self._depth(number, ((GRAPH_DEEP_EVERY, self.highest),), (), self._in_turn(number, ())), salt=0)
+
+    def chains(self) -> Depth:
+        """For chains: every point to the order asked for, plainly, along the same directions."""
+        return Depth(((1, self.highest),), scenarios=self.scenarios or None)
+
+    def _depth(self, number: int, orders: tuple[tuple[int, int], ...], enough: tuple[tuple[int, int], ...], ways: tuple[str, ...]) -> Depth:
+        return Depth(orders, enough, ways, WAY_EVERY, WAY_TURN, self.scenarios or None, self.seed + SALT_STRIDE * number)
+
+    def _in_turn(self, number: int, funcs: Sequence[str]) -> tuple[str, ...]:
+        """The ways, beginning with the one whose turn it is: another one for every batch, and for other calls."""
+        if not self.ways:
+            return ()
+        first = (zlib.crc32(" ".join(funcs).encode()) + number) % len(self.ways)
+        return self.ways[first:] + self.ways[:first]

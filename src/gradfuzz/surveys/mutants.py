@@ -1,0 +1,211 @@
+"""A campaign: mutants of many seeds, batch after batch, taken in by number so that the same seed finds the same things."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from gradfuzz.engine.config import Config
+from gradfuzz.engine.engine import Engine, Session, session
+from gradfuzz.engine.survey import Death, State, Suspicion, Task, Watcher
+from gradfuzz.errors import StoreError
+from gradfuzz.oracles.verdict import CRASH, RANK, TIMEOUT
+from gradfuzz.pool.pool import Pool
+from gradfuzz.program import from_json
+from gradfuzz.seeds.gather import choose, gather, signature_seeds
+from gradfuzz.seeds.seed import Seed
+from gradfuzz.store import Lesson, Store
+from gradfuzz.surveys.depth import Depths
+from gradfuzz.surveys.schedule import Batch, Schedule
+from gradfuzz.worker.depth import Depth
+
+# An API that has taken so many workers down takes more: from then on a death ends its batch.
+DEATHS = 3
+# Batches are taken in by number; while one hangs, so many others may run ahead of it.
+AHEAD = 512
+
+
+def run_mutants(config: Config, store_path: Path, resume: bool, watcher: Watcher) -> State:
+    """Run (or go on with) a campaign; returns how it ended. Nothing is written if it cannot start."""
+    resumed = Store(store_path, create=False) if resume else None
+    if resumed is not None:
+        config = _resumed(resumed, config)
+    with session(config, store_path, watcher, resumed) as opened:
+        seeds = _seeds(config, opened.pool, watcher)
+        opened.begin()
+        launch, pool = config.launch, opened.pool
+        watcher.say(f"{launch.target} {pool.version}: {len(seeds)} seeds, {len({s.api for s in seeds})} APIs, {config.workers} workers")
+        now = time.monotonic()
+        state = State("mutants", now, now + config.seconds if config.seconds else None, config.mutants)
+        engine = Engine(opened, state)
+        return engine.run(Mutants(opened, engine, seeds))
+
+
+def _seeds(config: Config, pool: Pool, watcher: Watcher) -> list[Seed]:
+    found = gather(pool, config.seed_files, watcher.say)
+    found += signature_seeds(pool, config.signatures, {s.api for s in found}, watcher.say)
+    return choose(found, config.apis)
+
+
+def _resumed(store: Store, config: Config) -> Config:
+    """The stored campaign's own settings; only the budget and the number of workers are taken from now."""
+    last = store.campaign()
+    if last is None:
+        raise StoreError(f"{store.path} holds no campaign to resume; leave --resume out to start one")
+    if last["target"] != config.launch.target:
+        raise StoreError(f"the last campaign in {store.path} is on {last['target']}, not {config.launch.target}")
+    kept = Config.from_json(last["config"])
+    if kept.source != config.source:
+        raise StoreError(f"the last campaign in {store.path} is `gradfuzz {kept.source}`; run that command again instead")
+    return replace(kept, seconds=config.seconds, mutants=config.mutants or kept.mutants, workers=config.workers)
+
+
+@dataclass
+class Running:
+    """A batch on its way: what its workers have said so far."""
+
+    batch: Batch
+    depth: Depth
+    counts: list[int] = field(default_factory=lambda: [0] * len(RANK))
+    reasons: Counter[str] = field(default_factory=Counter)
+    refusals: Counter[str] = field(default_factory=Counter)
+    cpu: float = 0.0
+    features: set[str] = field(default_factory=set)
+    edits: dict[str, list[int]] = field(default_factory=dict)
+    rules: set[str] = field(default_factory=set)
+    reports: list[Suspicion | Death] = field(default_factory=list)  # in the order of the mutants
+    finished: bool = False
+
+
+class Mutants:
+    """Says which batch is next, and takes in what the batches say in the order of their numbers."""
+
+    def __init__(self, opened: Session, engine: Engine, seeds: list[Seed]) -> None:
+        assert opened.store is not None and engine.triage is not None
+        self.config, self.store, self.number, self.triage = opened.config, opened.store, opened.number, engine.triage
+        self.seeds, self.state = seeds, engine.state
+        config, pool = opened.config, opened.pool
+        self.schedule = Schedule([s.api for s in seeds], config.seed, pool.family)
+        self.depths = Depths(config.order, config.scenarios, config.seed, pool.ways, pool.family)
+        self.planned = 0  # mutants in the batches handed out so far
+        self.done_before = self.store.finished_batches(self.number)
+        self.running: dict[int, Running] = {}
+        self.deaths: Counter[str] = Counter()  # of workers, by API
+        self.next_number = 0
+        self.next_to_take = 0
+        self._remember()
+
+    def _remember(self) -> None:
+        """On resume: count what was done."""
+        for outcome, count in self.store.totals(self.number)["counts"].items():
+            self._count(outcome, count)
+        self.state.before = self.state.done
+        self.state.rules.update(self.store.rules(self.number))
+        self.state.existing = {rule for rule, reason in self.store.existing_rules(self.number).items() if not reason}
+        self.state.findings.extend(self.store.findings(self.number))
+
+    # What to run next --------------------------------------------------------------------------------------------------
+
+    def tasks(self) -> Iterator[Task | None]:
+        while self.config.mutants is None or self.planned < self.config.mutants:
+            batch = self.schedule.batch(self.next_number) if len(self.running) < AHEAD else None
+            if batch is None:
+                yield None  # the round before the last one is not done yet
+                continue
+            if self.config.mutants is not None:
+                batch = replace(batch, count=min(batch.count, batch.start + self.config.mutants - self.planned))
+            self.planned += batch.mutants
+            self.next_number += 1
+            running = self.running[batch.number] = Running(batch, self._depth(batch))
+            if batch.number in self.done_before:
+                running.finished = True
+                self._take()
+            else:
+                yield self._task(running)
+
+    def _depth(self, batch: Batch) -> Depth:
+        seed = self.seeds[batch.seed_index]
+        funcs = [call.func for call in from_json(seed.program).calls()] if self.depths.ways else []
+        return self.depths.batch(batch.number, funcs, batch.shown, batch.deep, batch.glance)
+
+    def _task(self, running: Running) -> Task:
+        batch, seed = running.batch, self.seeds[running.batch.seed_index]
+        fields = {
+            "api": seed.api, "program": seed.program, "rng": batch.rng, "weights": dict(batch.weights), "depth": running.depth.to_json(),
+        }  # fmt: skip
+        return Task("batch", fields, batch.count, batch.start, batch.number)
+
+    # What to make of an answer -----------------------------------------------------------------------------------------
+
+    def suspected(self, task: Task, suspicion: Suspicion) -> None:
+        self.running[task.number].reports.append(suspicion)
+
+    def died(self, task: Task, index: int, cause: str, counts: list[int]) -> Task | None:
+        """The mutant at which a worker died is a finding; the batch goes on behind it."""
+        running = self.running[task.number]
+        batch, seed = running.batch, self.seeds[running.batch.seed_index]
+        for position, count in enumerate(counts):
+            running.counts[position] += count
+        running.counts[RANK.index(TIMEOUT if cause == TIMEOUT else CRASH)] += 1
+        options = running.depth.options(index, Counter())
+        running.reports.append(Death(seed.api, from_json(seed.program), cause, options, batch.rng, index, dict(batch.weights)))
+        self.deaths[seed.api] += 1
+        rest = task.beyond(index) if self.deaths[seed.api] < DEATHS else None
+        if rest is None:
+            running.finished = True
+            self._take()
+        return rest
+
+    def answered(self, task: Task, answer: dict[str, Any]) -> None:
+        running = self.running[task.number]
+        for position, count in enumerate(answer["counts"]):
+            running.counts[position] += count
+        running.reasons.update(answer["reasons"])
+        running.refusals.update(answer["refusals"])
+        running.cpu += answer["cpu"]
+        running.rules.update(answer["rules"])
+        running.features.update(answer["features"])
+        for name, (tried, valid) in answer["edits"].items():
+            total = running.edits.setdefault(name, [0, 0])
+            total[0] += tried
+            total[1] += valid
+        running.finished = True
+        self._take()
+
+    def _take(self) -> None:
+        """Take in finished batches in the order of their numbers, so that the same campaign finds the same things."""
+        while (running := self.running.get(self.next_to_take)) is not None and running.finished:
+            del self.running[self.next_to_take]
+            lesson = self.done_before.get(self.next_to_take)
+            if lesson is None:
+                self._record(running)
+            else:
+                self.schedule.learn(running.batch, lesson)
+            self.next_to_take += 1
+
+    def _record(self, running: Running) -> None:
+        keys, orders = set(), set()
+        for report in running.reports:
+            if isinstance(report, Death):
+                keys.add(self.triage.bury(report))
+            else:
+                keys.add(self.triage.suspect(report))
+                orders.add(report.verdict.order)
+        counts = {outcome: count for outcome, count in zip(RANK, running.counts) if count}
+        lesson = self.schedule.learn(running.batch, Lesson(sorted(running.features), running.edits, sorted(keys), sorted(orders)))
+        api = self.seeds[running.batch.seed_index].api
+        self.store.add_batch(
+            self.number, running.batch.number, api, counts, running.reasons, running.refusals, running.cpu, running.rules, lesson
+        )
+        for outcome, count in counts.items():
+            self._count(outcome, count)
+        self.state.cpu += running.cpu
+        self.state.rules.update(running.rules)
+
+    def _count(self, outcome: str, count: int) -> None:
+        self.state.counts[outcome] += count
+        self.state.done += count

@@ -1,0 +1,176 @@
+"""Which seed gets which batch: rounds, each planned from what the rounds before the last one taught.
+
+The plan of a round depends on the campaign's seed and on finished rounds alone, never on which worker was faster. So the same
+campaign makes the same mutants, and the workers still have a whole round to work on while the next one is planned.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from gradfuzz.store import Lesson
+from gradfuzz.surveys.depth import DEEP_BATCH_EVERY
+
+# The first round looks at every seed itself and a few mutants, so that short campaigns see every API; later rounds go deeper.
+FIRST_BATCH = 4
+LATER_BATCH = 16
+# Where another shape costs a compilation, mutants come in families that share theirs: the first round glances at half a
+# family of one seed of each API, later rounds look at some whole ones. Until a seed has been looked at it has more energy.
+LATER_FAMILIES = 2
+UNSEEN = 4.0
+# Batches in a later round. Half of them go to every API in turn, so that none starves, half to where something new was seen.
+ROUND = 256
+# What a seed's batch brought counts half as much after its next one.
+MEMORY = 0.5
+# An edit is kept at least so often however often it was refused: a release may learn, and seeds of one API differ.
+LEAST_CHANCE = 0.05
+
+
+@dataclass(frozen=True)
+class Batch:
+    """`count` mutants of one seed, drawn from `rng`; edits are kept by chance according to `weights`."""
+
+    number: int
+    seed_index: int
+    rng: str
+    start: int
+    count: int
+    weights: Mapping[str, float] = field(default_factory=dict)
+    deep: bool = False  # some of its mutants go to the campaign's highest order
+    shown: tuple[int, ...] = ()  # orders at which the seed's mutants have shown findings
+    glance: bool = False  # a first look: anything more would cost a compilation each
+
+    @property
+    def mutants(self) -> int:
+        return self.count - self.start
+
+
+class Schedule:
+    """Plans rounds of batches and learns from what they brought."""
+
+    def __init__(self, apis: Sequence[str], seed: int, family: int = 1) -> None:
+        self.apis, self.seed = apis, seed
+        self._family = family
+        self._by_api: dict[str, list[int]] = defaultdict(list)
+        for index, api in enumerate(apis):
+            self._by_api[api].append(index)
+        self._turn = 0
+        self._seen: set[int] = set()  # seeds that have a batch in some round
+        self._rounds: list[list[Batch]] = [self._first_round()]
+        self._lessons: list[tuple[Batch, Lesson]] = []  # in the order of the batches' numbers
+        self._applied = 0  # of those: plans may not know more than the round before the last
+        self.features: set[str] = set()
+        self._energy = [1.0 if index in self._seen else UNSEEN for index in range(len(apis))]
+        self._told: set[tuple[str, str]] = set()
+        self._shown: dict[int, set[int]] = defaultdict(set)
+        self._again: Counter[str] = Counter()
+        self._edits: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
+
+    # Planning ------------------------------------------------------------------------------------------------------------
+
+    def batch(self, number: int) -> Batch | None:
+        """The batch with this number; None while the round it belongs to cannot be planned yet."""
+        round_number, position = self._place(number)
+        while round_number >= len(self._rounds):
+            known = self._end(len(self._rounds) - 2)
+            if len(self._lessons) < known:
+                return None
+            while self._applied < known:
+                self._apply(*self._lessons[self._applied])
+                self._applied += 1
+            self._rounds.append(self._later_round(len(self._rounds)))
+        return self._rounds[round_number][position]
+
+    def _place(self, number: int) -> tuple[int, int]:
+        first = len(self._rounds[0])
+        if number < first:
+            return 0, number
+        later, position = divmod(number - first, ROUND)
+        return 1 + later, position
+
+    def _end(self, round_number: int) -> int:
+        """How many batches there are up to the end of a round."""
+        return 0 if round_number < 0 else len(self._rounds[0]) + round_number * ROUND
+
+    def _first_round(self) -> list[Batch]:
+        order = list(range(len(self.apis)))
+        random.Random(f"{self.seed}:round:0").shuffle(order)
+        # One seed of every API before the second of any: a campaign may end before its first round does.
+        met: Counter[str] = Counter()
+        turn = {}
+        for index in order:
+            met[self.apis[index]] += 1
+            turn[index] = met[self.apis[index]]
+        order.sort(key=turn.__getitem__)
+        if self._family > 1:
+            del order[len(self._by_api) :]
+        self._seen.update(order)
+        if self._family > 1:
+            return [Batch(n, index, f"{self.seed}:{n}", 0, self._family // 2, glance=True) for n, index in enumerate(order)]
+        deep = {seeds[0] for seeds in self._by_api.values()}
+        return [Batch(n, index, f"{self.seed}:{n}", 0, FIRST_BATCH, deep=index in deep) for n, index in enumerate(order)]
+
+    def _later_round(self, round_number: int) -> list[Batch]:
+        chance = random.Random(f"{self.seed}:round:{round_number}")
+        energies = [energy / (1 + self._again[api]) for energy, api in zip(self._energy, self.apis)]
+        chosen = [self._next_in_turn(chance, energies) for _ in range(ROUND // 2)]
+        chosen += chance.choices(range(len(self.apis)), energies, k=ROUND - len(chosen))
+        chance.shuffle(chosen)
+        batches = []
+        for number, index in enumerate(chosen, self._end(round_number - 1)):
+            # A seed that had a batch was examined itself, and so was its own family.
+            skipped, count = (1, LATER_BATCH) if self._family == 1 else (self._family, LATER_FAMILIES * self._family)
+            start = skipped if index in self._seen else 0
+            self._seen.add(index)
+            batches.append(
+                Batch(
+                    number, index, f"{self.seed}:{number}", start, start + count, self._weights(self.apis[index]),
+                    deep=number % DEEP_BATCH_EVERY == 0, shown=tuple(sorted(self._shown[index])),
+                )
+            )  # fmt: skip
+        return batches
+
+    def _next_in_turn(self, chance: random.Random, energies: list[float]) -> int:
+        """The next API's turn; among its seeds by energy."""
+        names = list(self._by_api)
+        seeds = self._by_api[names[self._turn % len(names)]]
+        self._turn += 1
+        return chance.choices(seeds, [energies[s] for s in seeds])[0]
+
+    def _weights(self, api: str) -> dict[str, float]:
+        """How often to keep an edit of this API: by the square of the share that ran, with two successes lent to each."""
+        found = {}
+        for name, (tried, valid) in self._edits[api].items():
+            chance = max(LEAST_CHANCE, ((valid + 2) / (tried + 2)) ** 2)
+            if chance < 1:
+                found[name] = round(chance, 3)
+        return found
+
+    # Learning ------------------------------------------------------------------------------------------------------------
+
+    def learn(self, batch: Batch, lesson: Lesson) -> Lesson:
+        """Take in a finished batch. Batches come in the order of their numbers. Returns the part of the lesson that is new."""
+        assert batch.number == len(self._lessons), (batch.number, len(self._lessons))
+        new = sorted(set(lesson.features) - self.features)
+        self.features.update(new)
+        kept = replace(lesson, features=new)
+        self._lessons.append((batch, kept))
+        return kept
+
+    def _apply(self, batch: Batch, lesson: Lesson) -> None:
+        api = self.apis[batch.seed_index]
+        told = {(api, key) for key in lesson.findings}
+        fresh = told - self._told
+        self._told |= told
+        self._shown[batch.seed_index].update(lesson.orders)
+        if told and not fresh:
+            self._again[api] += 1
+        energy = self._energy[batch.seed_index]
+        self._energy[batch.seed_index] = MEMORY * energy + 0.2 + len(lesson.features) + 3 * len(fresh)
+        for name, (tried, valid) in lesson.edits.items():
+            known = self._edits[api][name]
+            known[0] += tried
+            known[1] += valid

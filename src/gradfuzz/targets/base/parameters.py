@@ -1,0 +1,44 @@
+"""What a function takes, as its signature and docstring say it: edits of arguments learn from this."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+from gradfuzz.targets.base.protocol import Overload, Parameter
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+# The docstring's lines on one parameter: its own, and those below that are blank or indented further.
+_ENTRY = r"^( *){} ?:.*(?:\n(?:\1 +.*| *(?=\n)))*"
+_WORD = re.compile(r"[\"'`]([a-zA-Z_][\w-]*)[\"'`]")
+
+
+def overloads(function: Any) -> list[Overload]:
+    """The one way to call a function; nothing where it does not say."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return []
+    found = []
+    for p in parameters:
+        if p.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+            continue
+        required = p.default is p.empty
+        kind = "tensor" if required else _KINDS.get(type(p.default), "other")
+        words = _words(p.name, getattr(function, "__doc__", None) or "", p.default) if kind == "str" else ()
+        keyword = p.kind == inspect.Parameter.KEYWORD_ONLY
+        if p.name == "axis" and p.default is None:
+            kind = "int"  # "all of them" is the default of reductions, one of them the option
+        found.append(Parameter(p.name, kind, required, keyword, None if required else p.default, words))
+    return [tuple(found)]
+
+
+_KINDS = {bool: "bool", int: "int", float: "float", str: "str"}
+
+
+def _words(name: str, doc: str, default: str) -> tuple[str, ...]:
+    """Words in quotes where the documentation speaks of the parameter."""
+    entry = re.search(_ENTRY.format(re.escape(name)), doc, re.MULTILINE)
+    found = dict.fromkeys(_WORD.findall(entry.group())) if entry else {}
+    return tuple(found) if len(found) > 1 or (found and default not in found) else ()

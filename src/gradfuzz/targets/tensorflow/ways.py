@@ -1,0 +1,101 @@
+"""Other ways to the same numbers: op by op, compiled by XLA, persistent tapes, symbolic gradients, Jacobians, vectorised maps.
+
+Each has the form of `derivatives.derivative` and takes its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from gradfuzz.targets.base.nesting import Derivative, Many, Tensors
+from gradfuzz.targets.base.scenario import Modes
+from gradfuzz.targets.tensorflow.derivatives import derivative, inner, some
+
+# How a batch's other member differs from the point: enough that mixing the two would show.
+NEIGHBOUR = 1.25
+# A Jacobian has a row for each output element; one with more entries is not made.
+JACOBIAN_ROWS = 64
+JACOBIAN_ENTRIES = 4096
+
+
+def persistent(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
+    """Reverse mode on a tape that is kept: the second gradient taken from it must be the first."""
+    if modes != ("r",):
+        return derivative(function, xs, modes, us, v)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(list(xs))
+        outputs = function(xs)
+    for _ in range(2):
+        gradients = some(tape.gradient(outputs, list(xs), output_gradients=list(v)))
+    return outputs, [inner(gradients, us[0])]
+
+
+def symbolic(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
+    """`tf.gradients` in a graph; forward mode as the gradient of the gradient with respect to its weights."""
+    outputs = function(xs)
+    if not modes:
+        return outputs, outputs
+    if modes == ("r",):
+        return outputs, [inner(some(tf.gradients(outputs, list(xs), grad_ys=list(v))), us[0])]
+    weights = [tf.identity(w) for w in v]
+    gradients = some(tf.gradients(outputs, list(xs), grad_ys=weights))
+    kept = [(tf.convert_to_tensor(g), u) for g, u in zip(gradients, us[0]) if g is not None]
+    tangents = some(tf.gradients([g for g, _ in kept], weights, grad_ys=[tf.cast(u, g.dtype) for g, u in kept]))
+    return outputs, [tf.zeros_like(o) if t is None else tf.convert_to_tensor(t) for t, o in zip(tangents, outputs)]
+
+
+def _jacobian(pfor: bool) -> Derivative:
+    def way(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
+        """The whole Jacobian by `tape.jacobian`, contracted with both directions."""
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(list(xs))
+            outputs = function(xs)
+        if not modes:
+            return outputs, outputs
+        rows = sum(int(o.shape.num_elements() or 0) for o in outputs)
+        if rows > JACOBIAN_ROWS or rows * sum(int(x.shape.num_elements() or 0) for x in xs) > JACOBIAN_ENTRIES:
+            raise NotImplementedError("the Jacobian is too large to be made here")
+        if any(o.dtype.is_complex for o in outputs):
+            raise NotImplementedError("rows of complex Jacobians are half of them")
+        found = [tape.jacobian(o, list(xs), experimental_use_pfor=pfor) for o in outputs]
+        some([part for row in found for part in row])
+        tangents = [_times(row, us[0], o) for row, o in zip(found, outputs)]
+        return outputs, tangents if modes == ("f",) else [inner(tangents, v)]
+
+    return way
+
+
+def _times(row: list[Any], u: Tensors, output: Any) -> Any:
+    """J u for one output: each part of the row has the output's shape, then an input's."""
+    total = tf.zeros_like(output)
+    for part, d in zip(row, u):
+        if part is None:
+            continue
+        wide = tf.reshape(part, tf.concat([tf.shape(output), [tf.size(d)]], 0))  # -1 would be any number where nothing is
+        terms = tf.math.conj(wide) * tf.reshape(tf.cast(d, wide.dtype), [-1])
+        total = total + tf.cast(tf.math.real(tf.reduce_sum(terms, -1)), output.dtype)
+    return total
+
+
+def vectorized(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
+    """`tf.vectorized_map` over a batch of two: the point, and a neighbour with other numbers throughout."""
+    given = (list(xs), [list(u) for u in us], list(v))
+    batch = tf.nest.map_structure(lambda a: tf.stack([a, a * tf.cast(NEIGHBOUR, a.dtype)]), given)
+    answer = tf.vectorized_map(lambda parts: derivative(function, parts[0], modes, parts[1], parts[2]), batch)
+    outputs, result = tf.nest.map_structure(lambda a: a[0], answer)
+    return outputs, result
+
+
+EAGER, COMPILED, PERSISTENT = "eager", "compiled", "persistent"  # the plain way without a graph around it, and with XLA around that
+WAYS: dict[str, Derivative] = {
+    EAGER: derivative,
+    COMPILED: derivative,
+    PERSISTENT: persistent,
+    "symbolic": symbolic,
+    "jacobian": _jacobian(pfor=True),
+    "unrolled": _jacobian(pfor=False),
+    "vectorized": vectorized,
+}

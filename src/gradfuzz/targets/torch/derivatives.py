@@ -1,0 +1,199 @@
+"""Derivatives by PyTorch: reverse and forward mode of order one, and both nested in any order.
+
+Two engines nest: the tape with dual numbers (one forward level), and `torch.func` (any nesting). Campaigns and people's own functions
+are differentiated by the same code.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any, Callable
+
+import numpy as np
+import torch
+import torch.autograd.forward_ad as fwd
+
+from gradfuzz.targets.base.functions import WrongGradientShape
+from gradfuzz.targets.base.nesting import derivative as folded
+from gradfuzz.targets.base.protocol import Outcome
+from gradfuzz.targets.base.scenario import Modes
+from gradfuzz.targets.torch.tensors import Array, dot, to_numpy
+
+# The context managers torch.no_grad and torch.enable_grad cost as much as a small operator. A worker leaves recording off
+# and turns it on where a tape is wanted.
+set_grad = torch._C._set_grad_enabled
+# The functions below torch.autograd.grad and forward_ad.make_dual: the public ones check again what holds here by construction.
+_run_backward = torch.autograd.Variable._execution_engine.run_backward
+_enter_dual_level, _exit_dual_level = torch._C._enter_dual_level, torch._C._exit_dual_level
+_make_dual, _unpack_dual = torch._C._VariableFunctions._make_dual, torch._C._VariableFunctions._unpack_dual
+
+
+def _transforms() -> Any:
+    """torch.func (2.0), or the functorch it was before, or nothing."""
+    for name in ("torch.func", "functorch"):
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            continue
+    return None
+
+
+functional = _transforms()
+
+Tensors = Sequence[torch.Tensor]
+Function = Callable[[Tensors], Any]
+
+
+class NoGradient(RuntimeError):
+    """PyTorch declares that nothing here has a derivative."""
+
+
+class NestingUnsupported(NotImplementedError):
+    """This PyTorch cannot nest these modes."""
+
+
+def nested(function: Function, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Outcome:
+    """Order two and up."""
+    outputs, result = _engine(modes)(function, xs, modes, us, v)
+    return Outcome([to_numpy(o) for o in outputs], [to_numpy(r) for r in result], "r" in modes)
+
+
+def reverse(function: Function, xs: Tensors, u: Sequence[Array], v: Tensors, taped: list[torch.Tensor]) -> Outcome:
+    """Order one on the tape; `u` are arrays in double precision. `taped` gets the outputs that hang on it, whatever backward does then."""
+    leaves = [x.detach().requires_grad_() for x in xs]
+    set_grad(True)
+    try:
+        outputs = function(leaves)
+    finally:
+        set_grad(False)
+    flags = [o.requires_grad for o in outputs]
+    taped[:] = outputs if all(flags) else [o for o in outputs if o.requires_grad]
+    if not taped:
+        raise NoGradient("no output depends on a differentiable input")
+    weights = [c if c.dtype == o.dtype else c.to(o.dtype) for o, c in zip(outputs, v) if o.requires_grad]
+    grads = _run_backward(tuple(taped), tuple(weights), False, False, tuple(leaves), True, False)
+    total = 0.0
+    for grad, direction in zip(grads, u):
+        if grad is not None:
+            if grad.layout != torch.strided:
+                grad = grad.to_dense()  # gradients of embeddings may be sparse
+            if tuple(grad.shape) != direction.shape:
+                raise WrongGradientShape(f"the gradient has shape {tuple(grad.shape)}, the input {direction.shape}")
+            total += dot(to_numpy(grad), direction)
+    return Outcome([to_numpy(o.detach()) for o in outputs], [total], True, flags)
+
+
+def forward(function: Function, xs: Tensors, u: Tensors) -> Outcome:
+    """Order one by dual numbers."""
+    level = _enter_dual_level()
+    outer, fwd._current_level = fwd._current_level, level
+    try:
+        duals = [_make_dual(x, d, level=level) for x, d in zip(xs, u)]
+        pairs = [_unpack_dual(o, level=level) for o in function(duals)]
+        result = [np.zeros(p.shape) if t is None else to_numpy(_checked_tangent(p, t)) for p, t in pairs]
+        return Outcome([to_numpy(p) for p, _ in pairs], result, False, [t is not None for _, t in pairs])
+    finally:
+        _exit_dual_level(level=level)
+        fwd._current_level = outer
+
+
+def _checked_tangent(primal: torch.Tensor, tangent: torch.Tensor) -> torch.Tensor:
+    if tangent.shape != primal.shape or tangent.dtype != primal.dtype:
+        theirs, ours = (f"{t.dtype}{list(t.shape)}" for t in (tangent, primal))
+        raise WrongGradientShape(f"the tangent is {theirs}, the output {ours}")
+    return tangent
+
+
+def _engine(modes: Modes) -> Callable[..., tuple[list[torch.Tensor], list[torch.Tensor]]]:
+    """The tape where it suffices: it is what most people run. Reverse mode over forward mode is promised by torch.func alone."""
+    reverse_over_forward = "f" in modes and "r" in modes[modes.index("f") :]
+    if modes.count("f") <= 1 and not (reverse_over_forward and functional is not None):
+        return _with_tape
+    return _with_transforms
+
+
+def inner(a: Tensors, b: Tensors) -> torch.Tensor:
+    """Re⟨a, b⟩ as a differentiable number."""
+    total: Any = 0.0
+    for x, y in zip(a, b):
+        if x.is_complex() or y.is_complex():
+            total = total + torch.real(x.conj() * y).sum()
+        else:
+            total = total + (x * y).sum()
+    return total if isinstance(total, torch.Tensor) else torch.zeros((), dtype=torch.float64)
+
+
+def _with_tape(
+    function: Function, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors
+) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """The tape differentiates through everything; a forward mode is one level of dual numbers on the inputs.
+
+    The tape is recorded on the dual inputs, so the forward mode's place in the nesting only decides when its tangent is read:
+    right after F (reverse-over-forward) or after some gradients (forward-over-reverse).
+    """
+    leaves = [x.detach().requires_grad_() for x in xs]
+    if "f" not in modes:
+        with torch.enable_grad():
+            outputs = function(leaves)
+            return outputs, _fold(outputs, leaves, modes, us, v)
+    with fwd.dual_level(), torch.enable_grad():
+        duals = [fwd.make_dual(x, d) for x, d in zip(leaves, us[modes.index("f")])]
+        outputs = function(duals)
+        result = _fold(outputs, duals, modes, us, v)
+        # A result read after the tangent still carries one of its own; only its primal is meant.
+        return [fwd.unpack_dual(o)[0].detach() for o in outputs], [fwd.unpack_dual(r)[0].detach() for r in result]
+
+
+def _fold(outputs: Any, leaves: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> list[torch.Tensor]:
+    current, weights = list(outputs), list(v)
+    for mode, u in zip(modes, us):
+        if mode == "f":
+            current = [_tangent(t) for t in current]
+        else:
+            current, weights = [_directional(current, weights, leaves, u)], [torch.ones((), dtype=torch.float64)]
+    return current
+
+
+def _tangent(tensor: torch.Tensor) -> torch.Tensor:
+    primal, tangent = fwd.unpack_dual(tensor)
+    return torch.zeros_like(primal) if tangent is None else tangent
+
+
+def _directional(current: Tensors, weights: Tensors, leaves: Tensors, u: Tensors) -> torch.Tensor:
+    """⟨∇⟨w, g⟩, u⟩ on the tape."""
+    live = [(t, w) for t, w in zip(current, weights) if t.requires_grad]
+    if not live:
+        return torch.zeros((), dtype=torch.float64)
+    grads = torch.autograd.grad([t for t, _ in live], leaves, [w.to(t.dtype) for t, w in live], allow_unused=True, create_graph=True)
+    connected = [(g, d) for g, d in zip(grads, u) if g is not None]
+    return inner([g for g, _ in connected], [d for _, d in connected])
+
+
+def _with_transforms(
+    function: Function, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors
+) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    if functional is None:
+        raise NestingUnsupported("nested forward mode needs torch.func (PyTorch 2.0) or functorch")
+    with torch.no_grad():
+        outputs = function(xs)
+    _, result = folded(_Transforms(), lambda inputs: tuple(function(inputs)), [x.detach() for x in xs], modes, us, v)
+    return [o.detach() for o in outputs], [r.detach() for r in result]
+
+
+class _Transforms:
+    """`torch.func` as the fold wants it."""
+
+    def push(self, g: Function, xs: Tensors, u: Tensors) -> tuple[Any, Any]:
+        outputs, tangents = functional.jvp(lambda *inputs: tuple(g(inputs)), tuple(xs), tuple(u))
+        return outputs, tangents
+
+    def pull(self, g: Function, xs: Tensors, weights: Tensors) -> tuple[Any, Any]:
+        outputs, back = functional.vjp(lambda *inputs: tuple(g(inputs)), *xs)
+        return outputs, back(tuple(w.to(o.dtype) for w, o in zip(weights, outputs)))
+
+    def inner(self, a: Tensors, b: Tensors) -> torch.Tensor:
+        return inner(a, b)
+
+    def one(self) -> torch.Tensor:
+        return torch.ones((), dtype=torch.float64)

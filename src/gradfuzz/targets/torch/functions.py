@@ -1,0 +1,118 @@
+"""PyTorch for people's own functions: the derivatives and the refusals of campaigns, with PyTorch's settings left alone."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Callable
+
+import numpy as np
+import torch
+
+from gradfuzz.targets.base.dtypes import dtype_name
+from gradfuzz.targets.base.functions import Array, Function, Functions
+from gradfuzz.targets.base.protocol import Outcome
+from gradfuzz.targets.base.refusals import Refusals
+from gradfuzz.targets.base.scenario import Scenario
+from gradfuzz.targets.torch.derivatives import NoGradient, forward, nested, reverse
+from gradfuzz.targets.torch.modules import functional_call
+from gradfuzz.targets.torch.point import RNG_SEED
+from gradfuzz.targets.torch.refusals import TorchRefusals
+from gradfuzz.targets.torch.tensors import to_numpy
+
+
+class TorchFunctions(Functions):
+    """The installed PyTorch."""
+
+    version = str(torch.__version__).split("+")[0]
+    own_integers = True
+    marks_inputs = True
+
+    def read_refusals(self, data: dict[str, Any]) -> Refusals:
+        return TorchRefusals(data)
+
+    def session(self) -> AbstractContextManager[Any]:
+        # Nothing is recorded but where a tape is asked for; random numbers drawn by the function stay the check's own affair.
+        return _Quiet()
+
+    def opened(self, function: Callable[..., Any], inputs: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """A module's parameters are inputs like any other."""
+        if not isinstance(function, torch.nn.Module) or not any(True for _ in function.parameters()):
+            return function, inputs
+        module = function
+
+        def call(parameters: dict[str, Any], *rest: Any) -> Any:
+            return functional_call(module, parameters, rest)
+
+        own = inspect.Parameter("parameters", inspect.Parameter.POSITIONAL_ONLY)
+        rest = [p.replace(kind=own.kind, default=own.default) for p in inspect.signature(module.forward).parameters.values()]
+        call.__name__ = type(module).__name__
+        call.__signature__ = inspect.Signature([own, *rest])  # type: ignore[attr-defined]
+        return call, ({name: p.detach() for name, p in module.named_parameters()}, *inputs)
+
+    def owns(self, value: Any) -> bool:
+        return isinstance(value, torch.Tensor)
+
+    def tensor(self, array: Array, dtype: str) -> Any:
+        tensor = torch.from_numpy(np.asarray(array))
+        return tensor if dtype_name(array.dtype) == dtype else tensor.to(getattr(torch, dtype))
+
+    def array(self, tensor: Any) -> Array:
+        return to_numpy(tensor.detach().cpu())
+
+    def draws(self, call: Callable[[], Any]) -> tuple[Any, bool]:
+        before = torch.get_rng_state()
+        return call(), not torch.equal(before, torch.get_rng_state())
+
+    def reseed(self) -> None:
+        torch.manual_seed(RNG_SEED)
+
+    def derivative(self, function: Function, xs: Sequence[Any], scenario: Scenario, us: Sequence[list[Array]], v: list[Array]) -> Outcome:
+        weights = [torch.from_numpy(np.asarray(a)) for a in v]
+        if scenario.modes == ("r",):
+            return self._reverse(_on_copies(function), xs, us[0], weights)
+        directions = [[torch.from_numpy(np.asarray(a)).to(x.dtype) for a, x in zip(u, xs)] for u in us]
+        if scenario.modes == ("f",):
+            return _undeclared(forward(function, xs, directions[0]))
+        return nested(_on_copies(function), xs, scenario.modes, directions, weights)
+
+    def _reverse(self, function: Function, xs: Sequence[Any], u: list[Array], v: list[Any]) -> Outcome:
+        try:
+            return _undeclared(reverse(function, xs, u, v, []))
+        except NoGradient:
+            outputs = [self.array(o) for o in function(xs)]
+            return Outcome(outputs, [np.float64(0.0)], True)
+
+    def training_step(self, call: Function, arrays: Sequence[Array], dtypes: Sequence[str]) -> Callable[[], Any]:
+        tensors = [self.tensor(np.array(a), d).requires_grad_() for a, d in zip(arrays, dtypes)]
+
+        def step() -> Any:
+            with torch.enable_grad():
+                outputs = call(tensors)
+                sum(o.sum() for o in outputs if o.requires_grad).backward()
+            return outputs
+
+        return step
+
+
+def _on_copies(function: Function) -> Function:
+    """A function that writes to its inputs may do so, as it may write to any tensor that is not a leaf."""
+    return lambda xs: function([x.clone() for x in xs])
+
+
+def _undeclared(outcome: Outcome) -> Outcome:
+    """An output off the tape is no declaration in people's own code: its derivative counts as zero."""
+    return Outcome(outcome.outputs, outcome.result, outcome.contracted)
+
+
+class _Quiet:
+    """No recording, and the generator's state put back at the end."""
+
+    def __enter__(self) -> None:
+        self._grad, self._state = torch.is_grad_enabled(), torch.get_rng_state()
+        torch.set_grad_enabled(False)
+
+    def __exit__(self, *_: object) -> None:
+        torch.set_grad_enabled(self._grad)
+        torch.set_rng_state(self._state)

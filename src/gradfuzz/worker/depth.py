@@ -1,0 +1,53 @@
+"""How deep and in which ways the mutants of one batch are examined: decided by the campaign, carried as data, read here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any
+
+from gradfuzz.oracles.check import Options
+from gradfuzz.targets.base.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Depth:
+    """A decision. The number of a mutant in its batch says what it gets.
+
+    `orders`: (every, order) pairs; a mutant whose number is a multiple of `every` goes to the highest such order, others to order one.
+    `enough`: (order, findings) pairs; after so many findings of an order in this batch the rest stay below it.
+    `ways`: beside the plain one; each has its turn for `turn` mutants, of which every `way_every`-th is examined in it.
+    """
+
+    orders: tuple[tuple[int, int], ...] = ()
+    enough: tuple[tuple[int, int], ...] = ()
+    ways: tuple[str, ...] = ()
+    way_every: int = 1
+    turn: int = 1
+    scenarios: tuple[str, ...] | None = None  # only these, by name
+    salt: int = 0  # where the batch's directions start
+    strict: bool = False
+
+    def options(self, number: int, shown: Counter[int]) -> Options:
+        """What one mutant is examined for; `shown`: findings of the batch so far, by order."""
+        order = max([1, *(order for every, order in self.orders if number % every == 0)])
+        enough = dict(self.enough)
+        while order > 1 and shown[order] >= enough.get(order, shown[order] + 1):
+            order -= 1
+        way = self.ways[number // self.turn % len(self.ways)] if self.ways and number % self.way_every == 0 else None
+        return Options(order, _only(self.scenarios), self.salt + number, self.strict, () if way is None else (way,))
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Depth:
+        pairs = {key: tuple(tuple(pair) for pair in data[key]) for key in ("orders", "enough")}
+        scenarios = None if data["scenarios"] is None else tuple(data["scenarios"])
+        return Depth(**{**data, **pairs, "ways": tuple(data["ways"]), "scenarios": scenarios})
+
+
+@lru_cache(maxsize=64)
+def _only(names: tuple[str, ...] | None) -> frozenset[Scenario] | None:
+    return None if names is None else frozenset(map(Scenario.named, names))
