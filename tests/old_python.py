@@ -14,7 +14,9 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-WORKER_SIDE = ("program", "mutate", "targets", "numdiff", "oracles", "chains", "graphs", "worker", "errors.py", "__init__.py")
+WORKER_SIDE = (
+    "program", "mutate", "targets", "numdiff", "oracles", "findings/inside", "chains", "graphs", "worker", "errors.py", "__init__.py",
+)  # fmt: skip
 UNIT_TESTS = ("tests/worker_side",)
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from gradfuzz.campaign.accuracy import accuracy_points, forms, program_for
 from gradfuzz.closed.digits import losses, worst
 from gradfuzz.closed.forms import FORMS, exact
 from gradfuzz.closed.picture import png
+from gradfuzz.surveys.accuracy import accuracy_points, forms, program_for
 
 INSIDE = {"acosh": 2.2, "ndtri": 0.3, "erfinv": -0.4, "atanh": -0.4}
 

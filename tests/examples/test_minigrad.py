@@ -188,7 +188,7 @@ def test_a_planted_bug_is_caught_within_100_draws_and_shrunk(bug):
 
     with pytest.raises(GradientMismatch) as caught:
         property_of_op()
-    assert caught.value.verdict.scenarios == ["reverse"]
+    assert caught.value.verdict.names == ["reverse"]
     shapes = [x.shape for x in drawn[-1] if isinstance(x, np.ndarray) and x.dtype == np.float64]
     assert sorted(shapes) == sorted(SMALLEST[bug.name])
 

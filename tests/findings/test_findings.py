@@ -1,14 +1,21 @@
 """What happens to a finding after it is found."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from gradfuzz.findings.inside.same import finding_id, finding_key
-from gradfuzz.findings.known import entries, label
+from gradfuzz.findings.inside.same import finding_id, finding_key, mark
+from gradfuzz.findings.labels import label_for, labels
 from gradfuzz.findings.numpy_code import array_code
+from gradfuzz.oracles.kinds import KINDS
+from gradfuzz.oracles.verdict import Verdict
 from gradfuzz.program import parse
-from gradfuzz.targets.homes import language_for
-from gradfuzz.program.values import KINDS, materialise
+from gradfuzz.program.values import KINDS as DISTRIBUTIONS
+from gradfuzz.program.values import materialise
+from gradfuzz.targets.base.scenario import FORWARD, REVERSE, Scenario
+from gradfuzz.targets.homes import homes, known_targets, language_for
+from gradfuzz.targets.torch.refusals import TorchRefusals
 
 TORCH = language_for("torch")
 VALUES = [
@@ -30,7 +37,7 @@ def test_numpy_code_makes_the_very_numbers_of_the_recipe(values, dtype, shape):
 
 
 def test_every_distribution_is_among_them():
-    assert {v.split("(")[0] for v in VALUES} == set(KINDS)
+    assert {v.split("(")[0] for v in VALUES} == set(DISTRIBUTIONS)
 
 
 @pytest.mark.parametrize("structure", ["symmetric", "positive_definite", "lower", "upper"])
@@ -40,7 +47,7 @@ def test_numpy_code_keeps_structure(structure):
 
 
 def verdict(**more):
-    return {"oracle": "gradient", "kind": "gradient", "order": 1, "scenarios": ["reverse"], "reason": "x", **more}
+    return replace(Verdict("disagree", "gradient", "gradient", 1, [REVERSE], "x"), **more)
 
 
 def test_one_rule_under_many_names_is_one_finding():
@@ -48,27 +55,82 @@ def test_one_rule_under_many_names_is_one_finding():
     assert len(keys) == 1
 
 
-def test_other_numbers_in_a_message_are_the_same_finding():
-    messages = ["size 3 is not 4", "size 7 is not 9"]
-    keys = {finding_key("torch.add", "", verdict(oracle="status", kind="status", reason=m)) for m in messages}
+def test_other_numbers_and_types_in_a_message_are_the_same_finding():
+    refusals = TorchRefusals(homes()["torch"].data("refusals"))
+    messages = ["a [torch.DoubleTensor [3]] of Double, not torch.float32", "a [torch.FloatTensor [7, 2]] of Float, not c10::Half"]
+    keys = {finding_key("torch.add", "", verdict(oracle="status", symptom=refusals.classify(RuntimeError(m)).symptom)) for m in messages}
     assert len(keys) == 1
+    other = refusals.classify(RuntimeError("expected a scalar")).symptom
+    assert finding_key("torch.add", "", verdict(oracle="status", symptom=other)) not in keys
 
 
-def test_other_kinds_and_orders_are_other_findings():
-    keys = {finding_key("torch.add", "", verdict(kind=k, order=o)) for k in ("gradient", "value") for o in (1, 2)}
-    assert len(keys) == 4
+def test_other_kinds_orders_and_scenarios_are_other_findings():
+    keys = {
+        finding_key("torch.add", "", verdict(kind=k, order=o, scenarios=[s]))
+        for k in ("gradient", "value") for o in (1, 2) for s in (REVERSE, FORWARD)
+    }  # fmt: skip
+    assert len(keys) == 8
+
+
+def test_the_same_complaint_in_another_scenario_is_the_same_bug():
+    errors = [verdict(oracle="status", kind="status", symptom="no such size", order=s.order, scenarios=[s]) for s in (REVERSE, FORWARD)]
+    assert len(set(map(mark, errors))) == 1
+    assert len({mark(verdict(scenarios=[s])) for s in (REVERSE, FORWARD)}) == 2
+
+
+def test_what_is_confirmed_is_what_was_suspected():
+    """One definition: a verdict that shrinking keeps has the very key that the suspicion was filed under."""
+    suspected, other = verdict(scenarios=[REVERSE, FORWARD]), verdict(scenarios=[FORWARD])
+    assert mark(suspected) == mark(verdict(scenarios=[REVERSE])) != mark(other)
+    assert finding_key("a", "", suspected) != finding_key("a", "", other)
+
+
+def test_an_error_that_names_its_operator_is_one_bug_for_all_who_call_it():
+    refusals = TorchRefusals(homes()["torch"].data("refusals"))
+    named = refusals.classify(RuntimeError("one of the variables has been modified by an inplace operation: output 0 of TanhBackward0"))
+    assert named.kind == "overwritten" and named.names_fault
+    assert not refusals.classify(RuntimeError("a leaf Variable that requires grad is being used")).names_fault
 
 
 def test_ids_are_readable():
     assert finding_id("torch.nn.functional.kl_div", "k").startswith("kl_div-")
 
 
-def test_every_label_has_a_reason_and_says_where_to_read_more():
-    for entry in entries():
-        assert entry["label"] in ("known", "by-design") and len(entry["reason"]) > 20, entry
-        assert entry["link"].startswith("https://"), entry
+@pytest.mark.parametrize("target", known_targets())
+def test_every_label_has_a_reason_and_says_where_to_read_more(target):
+    assert labels(target)
+    for row in labels(target):
+        assert row["label"] in ("known", "by-design") and len(row["reason"]) > 20, row
+        assert row["link"].startswith("https://"), row
+        assert set(row) <= {"label", "names", "kinds", "orders", "scenarios", "message", "reason", "link"}, row
+        assert all(kind in KINDS for kind in row.get("kinds", ())), row
+        for name in row.get("scenarios", ()):
+            Scenario.named(name)
 
 
-def test_labels_fit_by_name_kind_order_and_scenario():
-    finding = {"api": "torch.no_such", "rule": "", "kind": "gradient", "order": 1, "scenarios": ["reverse"], "reason": ""}
-    assert label("torch", finding) is None
+@pytest.mark.parametrize("target", known_targets())
+def test_every_label_is_given_to_what_it_describes_and_to_nothing_else(target):
+    for row in labels(target):
+        name = row["names"][0].replace("*", "x")
+        fitting = verdict(
+            kind=row.get("kinds", ["gradient"])[0], order=row.get("orders", [1])[0], reason=row.get("message", ""),
+            scenarios=[Scenario.named(n) for n in row.get("scenarios", ["reverse"])],
+        )  # fmt: skip
+        given = label_for(target, name, "", fitting)
+        assert given is not None, row  # an earlier row may fit as well
+        assert label_for(target, "", name, fitting) is not None, row
+        assert "*" in row["names"] or not _fits_alone(row, "nobody.calls.this", fitting)
+        if "kinds" in row:
+            assert not _fits_alone(row, name, replace(fitting, kind="no such kind"))
+        if "orders" in row:
+            assert not _fits_alone(row, name, replace(fitting, order=9))
+        if "message" in row:
+            assert not _fits_alone(row, name, replace(fitting, reason="something else"))
+        if "scenarios" in row:
+            assert not _fits_alone(row, name, replace(fitting, scenarios=[Scenario(("f", "f", "f", "f"))]))
+
+
+def _fits_alone(row, name, found):
+    from gradfuzz.findings.labels import _fits
+
+    return _fits(row, name, "", found)

@@ -5,9 +5,9 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gradfuzz.findings.inside.shrink import shrink_edits, shrink_program
 from gradfuzz.mutate.draw import draw_edits
 from gradfuzz.mutate.edits import apply_all
-from gradfuzz.findings.inside.shrink import shrink_edits, shrink_program
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import parse
 

@@ -4,6 +4,7 @@ import pytest
 
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import parse
+from gradfuzz.targets.base.scenario import FORWARD, pure
 
 TEXT = 'x = tensor((2, 3), "float64", {values})\ny = planted_torch.{name}(x)\n'
 
@@ -24,8 +25,8 @@ CASES = [
 def test_a_planted_bug_is_caught_and_named(torch_target, name, kind, order, scenario):
     findings = seen(torch_target, name).findings
     assert findings and findings[0].kind == kind and findings[0].order == order
-    assert scenario in findings[0].scenarios
-    wrong = {s for f in findings for s in f.scenarios}
+    assert scenario in findings[0].names
+    wrong = {s for f in findings for s in f.names}
     healthy = {"wrong_backward": "forward", "wrong_jvp": "reverse"}.get(name)
     assert healthy not in wrong
 
@@ -37,7 +38,7 @@ def test_the_healthy_twin_is_not(torch_target):
 @pytest.mark.parametrize("order", [2, 3])
 def test_the_healthy_twin_is_not_at_higher_order(torch_target, order):
     """Nested forward mode through a custom Function is wrong in PyTorch itself (pytorch/pytorch#197867): left out here."""
-    reverse = frozenset("-over-".join(["reverse"] * k) for k in range(1, order + 1)) | {"forward"}
+    reverse = frozenset(pure("r", k) for k in range(1, order + 1)) | {FORWARD}
     program = parse(TEXT.format(name="healthy", values="uniform(0.5, 2.0, seed=1)"), torch_target.language)
     looked = examine(torch_target, program, Options(order, reverse))
     assert looked.outcome == "agree" and max(v.order for v in looked.verdicts) == order
@@ -45,12 +46,12 @@ def test_the_healthy_twin_is_not_at_higher_order(torch_target, order):
 
 def test_gradfuzz_sees_the_bug_of_nested_forward_mode_in_pytorch(torch_target):
     (finding,) = seen(torch_target, "healthy", order=2).findings
-    assert "forward-over-forward" in finding.scenarios and finding.order == 2
+    assert "forward-over-forward" in finding.names and finding.order == 2
 
 
 def test_a_derivative_that_is_not_a_number_is_caught_and_its_twin_is_not(torch_target):
     (finding,) = seen(torch_target, "nan_at_zero", "planted(normal(seed=1), 0.0, 2)", 1).findings
-    assert finding.kind == "nonfinite" and finding.scenarios == ["reverse"]
+    assert finding.kind == "nonfinite" and finding.names == ["reverse"]
     assert not seen(torch_target, "safe_at_zero", "planted(normal(seed=1), 0.0, 2)", 1).findings
 
 

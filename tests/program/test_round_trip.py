@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from gradfuzz.errors import ProgramError
 from gradfuzz.program import from_json, parse, to_json, to_text
-from gradfuzz.targets.homes import language_for
 from gradfuzz.program.model import DTYPES, LAYOUTS, Attr, Call, Item, Let, Name, Program, Ref, Slice, Tensor, Values
+from gradfuzz.targets.homes import language_for
 
 TORCH = language_for("torch")
 

@@ -1,11 +1,28 @@
 """The store: one truth, and never somebody else's file."""
 
 import sqlite3
+from dataclasses import replace
 
 import pytest
 
 from gradfuzz.errors import StoreError
-from gradfuzz.store import Store
+from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.inside.suspicion import Suspicion
+from gradfuzz.findings.labels import Label
+from gradfuzz.mutate.edits import Edit
+from gradfuzz.oracles.check import Options
+from gradfuzz.oracles.verdict import Verdict
+from gradfuzz.program import parse
+from gradfuzz.store import Lesson, Store
+from gradfuzz.targets.base.scenario import REVERSE
+from gradfuzz.targets.homes import language_for
+
+PROGRAM = parse('x = tensor((3,), "float64", normal(seed=1))\ny = torch.sin(x)\n', language_for("torch"))
+VERDICT = Verdict("disagree", "gradient", "gradient", 1, [REVERSE], "differs", 1.0, 2.0, 1e-9, {"element": "x[0]"})
+
+
+def finding(identity):
+    return Finding("torch", "0", "torch.sin", VERDICT, PROGRAM, True, "SinBackward0", id=identity)
 
 
 def test_a_foreign_file_is_refused_and_left_alone(tmp_path):
@@ -52,19 +69,40 @@ def test_a_folder_is_no_store(tmp_path):
 def test_suspicions_outlive_the_campaign_until_they_are_findings(tmp_path):
     store = Store(tmp_path / "s.db", create=True)
     campaign = store.begin("torch", "0", {})
-    store.suspect(campaign, "k", {"a": 1})
+    suspicion = Suspicion("torch.sin", PROGRAM, (Edit("size", "x", [2]),), Options(2, frozenset({REVERSE})), VERDICT, "SinBackward0")
+    store.suspect(campaign, "k", suspicion)
     store.close()
     store = Store(tmp_path / "s.db", create=False)
-    assert store.suspicions(campaign) == [("k", {"a": 1})]
-    store.add_finding(campaign, "k", {"id": "x-1", "confirmed": True})
-    assert store.suspicions(campaign) == [] and store.finding("x")["id"] == "x-1"
+    assert store.suspicions(campaign) == [("k", suspicion)]
+    store.add_finding(campaign, "k", finding("x-1"))
+    assert store.suspicions(campaign) == [] and store.finding("x").id == "x-1"
+
+
+def test_a_finding_comes_back_as_it_was(tmp_path):
+    store = Store(tmp_path / "s.db", create=True)
+    campaign = store.begin("torch", "0", {})
+    kept = replace(finding("sin-1"), times=3, campaign=campaign, label=Label("known", "because", "https://example.org"))
+    store.add_finding(campaign, "k", kept)
+    assert store.findings(campaign) == [kept]
+
+
+def test_a_finding_of_a_newer_form_is_refused_by_name(tmp_path):
+    with pytest.raises(StoreError, match=r"sin-1 is of form 99.*upgrade"):
+        Finding.from_json({**finding("sin-1").to_json(), "form": 99})
+
+
+def test_a_finding_from_before_forms_were_counted_is_read():
+    old = {key: value for key, value in finding("sin-1").to_json().items() if key not in ("form", "outcome", "symptom", "subject")}
+    old |= {"kind": "variant", "oracle": "variant", "scenarios": ["batched reverse"]}
+    read = Finding.from_json(old)
+    assert read.kind == "way" and read.verdict.is_finding and read.title == "another gradient in batched reverse"
 
 
 def test_an_ambiguous_id_names_the_candidates(tmp_path):
     store = Store(tmp_path / "s.db", create=True)
     campaign = store.begin("torch", "0", {})
     for key in ("sin-1", "sin-2"):
-        store.add_finding(campaign, key, {"id": key, "confirmed": True})
+        store.add_finding(campaign, key, finding(key))
     with pytest.raises(StoreError, match="sin-1, sin-2"):
         store.finding("sin")
 
@@ -73,7 +111,7 @@ def test_an_older_store_gets_what_was_added_and_keeps_what_it_has(tmp_path):
     path = tmp_path / "old.db"
     store = Store(path, create=True)
     number = store.begin("torch", "1.0", {})
-    store.add_batch(number, 0, "torch.sin", SUMMARY, ["reverse:Sin"])
+    store.add_batch(number, 0, "torch.sin", {"agree": 1}, {}, {}, 0.1, ["reverse:Sin"], Lesson())
     store.close()
     with sqlite3.connect(path) as db:  # as the first form was
         db.executescript("alter table batches drop column lesson; drop table existing_rules; pragma user_version = 1;")
@@ -81,22 +119,13 @@ def test_an_older_store_gets_what_was_added_and_keeps_what_it_has(tmp_path):
     store = Store(path, create=False)
     store.set_existing_rules(number, {"reverse:Sin": "", "reverse:Cos": "no reason"})
     assert store.existing_rules(number) == {"reverse:Sin": "", "reverse:Cos": "no reason"}
-    assert store.finished_batches(number) == {0: {"features": [], "edits": {}, "findings": [], "orders": []}}
+    assert store.finished_batches(number) == {0: Lesson()}
     assert store.rules(number) == ["reverse:Sin"]
 
 
 def test_refusals_are_counted_by_api_and_kind(tmp_path):
     store = Store(tmp_path / "s.db", create=True)
     number = store.begin("torch", "1.0", {})
-    store.add_batch(number, 0, "torch.sin", {**SUMMARY, "refusals": {"shape: bad: size": 2}}, [])
-    store.add_batch(number, 1, "torch.sin", {**SUMMARY, "refusals": {"shape: bad: size": 1, "dtype: no": 1}}, [])
+    store.add_batch(number, 0, "torch.sin", {"agree": 1}, {}, {"shape: bad: size": 2}, 0.1, [])
+    store.add_batch(number, 1, "torch.sin", {"agree": 1}, {}, {"shape: bad: size": 1, "dtype: no": 1}, 0.1, [])
     assert store.refusals(number) == [("torch.sin", "shape", "bad: size", 3), ("torch.sin", "dtype", "no", 1)]
-
-
-SUMMARY = {
-    "counts": {"agree": 1},
-    "reasons": {},
-    "refusals": {},
-    "cpu": 0.1,
-    "lesson": {"features": [], "edits": {}, "findings": [], "orders": []},
-}

@@ -6,7 +6,8 @@ import pytest
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.program import parse
-from gradfuzz.targets.base.protocol import Outcome, nestings, scenario_name
+from gradfuzz.targets.base.protocol import Outcome
+from gradfuzz.targets.base.scenario import DIRECT, nestings
 
 PROGRAMS = {
     "a chain": 'x = tensor((3, 4), "float64", normal(seed=1))\ny = torch.sin(x) @ torch.exp(x).mT\n',
@@ -30,10 +31,10 @@ def test_all_scenarios_up_to_third_order_agree(torch_target, name):
     trial = Trial(torch_target, parse(PROGRAMS[name], torch_target.language))
     for order in (1, 2, 3):
         numbers = {}
-        for modes in nestings(order):
-            outcome = trial.outcome(modes)
+        for scenario in nestings(order):
+            outcome = trial.outcome(scenario)
             if isinstance(outcome, Outcome):
-                numbers[scenario_name(modes)] = trial.number(outcome)
+                numbers[scenario.name] = trial.number(outcome)
             else:
                 assert outcome.kind == "unsupported", outcome
         known_wrong = name == "a module with buffers" and order > 1  # nested forward mode of batch_norm is wrong in 2.13.0
@@ -56,8 +57,8 @@ def test_module_parameters_are_inputs(torch_target):
 def test_a_run_leaves_the_inputs_as_they_were(torch_target):
     trial = Trial(torch_target, parse(PROGRAMS["in place"], torch_target.language))
     before = [x.copy() for x in trial.point.inputs]
-    for modes in [(), *nestings(1), *nestings(2)]:
-        trial.attempt(modes, [trial.direction(i) for i in range(len(modes))])
+    for scenario in [DIRECT, *nestings(1), *nestings(2)]:
+        trial.attempt(scenario, trial.directions(scenario.order))
     assert all(np.array_equal(a, b) for a, b in zip(before, trial.point.inputs))
     assert trial.point.mutates
 

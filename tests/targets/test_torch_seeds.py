@@ -13,9 +13,9 @@ from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import from_json, parse, to_text
 from gradfuzz.seeds.api_list import read_signature
 from gradfuzz.targets.base.protocol import Parameter
+from gradfuzz.targets.torch.api import public
 from gradfuzz.targets.torch.rules import entries, existing_rules
 from gradfuzz.targets.torch.seeds import differentiates, documented, probed, with_symmetry
-from gradfuzz.targets.torch.api import public
 
 NUMBERS = "0.12345"
 
@@ -38,7 +38,7 @@ def test_an_api_without_samples_is_called_from_its_signature_and_differentiated(
     assert seeds
     for seed in seeds:
         seen = examine(torch_target, seed.program, Options(order=1))
-        assert "reverse" in {s for v in seen.verdicts for s in v.scenarios} or seen.outcome == "agree", to_text(seed.program)
+        assert "reverse" in {s for v in seen.verdicts for s in v.names} or seen.outcome == "agree", to_text(seed.program)
 
 
 def test_parameters_of_a_module_and_lists_of_tensors_are_inputs(torch_target):

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from gradfuzz.cli.app import app
 from gradfuzz.cli.fuzz_function import program_text
 from gradfuzz.program import parse
-from gradfuzz.targets.homes import language_for
 from gradfuzz.store import Store
+from gradfuzz.targets.homes import language_for
 from gradfuzz.testing.inputs import parse_input
 
 HERE = Path(__file__).parent
@@ -33,7 +33,7 @@ def test_a_wrong_function_is_found_and_kept_as_a_finding(tmp_path):
     assert "own_torch.weighted_sine: wrong gradient in reverse [new]" in result.output
     kept = Store(tmp_path / "own.db", create=False).findings()
     assert kept
-    assert all("weighted_sine" in document["reproducer"] for document in kept)
+    assert all("weighted_sine" in finding.script for finding in kept)
 
 
 def test_its_healthy_twin_has_no_findings(tmp_path):

@@ -8,7 +8,7 @@ import torch
 from tiny import Forgetful, Value, adapter, cube
 
 from gradfuzz.testing import TwoOracleFailure, two_oracles
-from gradfuzz.testing.policy import judge
+from gradfuzz.testing.policy import compare
 
 X = np.array([0.5, -1.5])
 
@@ -57,7 +57,7 @@ def test_a_convention_for_the_gradient_alone():
         def backward(ctx, g):
             return -g
 
-    found = judge(cube, Flipped.apply, X, library=adapter(Value))
+    found = compare(cube, Flipped.apply, X, library=adapter(Value))
     assert found.outcome == "convention differs"
     assert not found.values_differ
 
@@ -78,7 +78,7 @@ def test_the_tolerances_are_those_of_the_policy():
     outcomes = {}
     for off in (1e-8, 1e-5, 1e-3):
         Slightly.off = off
-        outcomes[off] = judge(lambda x: Slightly.apply(x), lambda x: x**3, np.array([1.5]), library="torch").outcome
+        outcomes[off] = compare(lambda x: Slightly.apply(x), lambda x: x**3, np.array([1.5]), library="torch").outcome
     assert outcomes == {1e-8: "right", 1e-5: "convention differs", 1e-3: "op wrong"}
 
 

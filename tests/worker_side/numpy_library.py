@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from gradfuzz.targets.homes import language_for
 from gradfuzz.program.values import materialise, size_of
 from gradfuzz.targets.base.protocol import Outcome, Refusal
+from gradfuzz.targets.homes import language_for
 
 
 class NumpyPoint:
@@ -27,7 +27,8 @@ class NumpyPoint:
     def first(self):
         return [self.owner.f(*self._inputs)]
 
-    def run(self, modes, us, v, along=None, shift=0.0):
+    def run(self, scenario, us, v, along=None, shift=0.0):
+        modes = scenario.modes
         xs = self._inputs if along is None else [x + shift * a for x, a in zip(self._inputs, along.arrays)]
         value = np.asarray(self.owner.f(*xs))
         if not modes:
@@ -50,7 +51,7 @@ class NumpyPoint:
 class NumpyTarget:
     """The library: a function and its Jacobian."""
 
-    name, version, fork_safe, variants = "numpy", "0", True, ()
+    name, version, ways = "numpy", "0", ()
 
     def __init__(self, f, jacobian, reverse_factor=1.0, forward_factor=1.0):
         self.f, self.jacobian = f, jacobian

@@ -10,12 +10,12 @@ from gradfuzz.mutate.draw import draw_edits
 from gradfuzz.mutate.edits import Edit, apply
 from gradfuzz.mutate.numbers import VALUE_STRATEGIES, other_values
 from gradfuzz.program import parse, to_text
-from gradfuzz.targets.homes import language_for
 from gradfuzz.program.codec import from_json, to_json, values_to_json
 from gradfuzz.program.model import Values
 from gradfuzz.program.values import materialise
 from gradfuzz.targets.base.errors import KINDS, error_kind
 from gradfuzz.targets.base.protocol import Parameter
+from gradfuzz.targets.homes import language_for
 
 LANGUAGE = language_for("torch")
 SEED = parse(

@@ -2,9 +2,9 @@
 
 import random
 
+from gradfuzz.findings.inside.shrink import candidates, shrink_edits, shrink_program
 from gradfuzz.mutate.draw import draw_edits
 from gradfuzz.mutate.edits import Edit, apply_all
-from gradfuzz.findings.inside.shrink import candidates, shrink_edits, shrink_program
 from gradfuzz.program import parse, to_text
 from gradfuzz.targets.homes import language_for
 

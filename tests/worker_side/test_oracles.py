@@ -6,6 +6,7 @@ from numpy_library import NumpyTarget
 
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import parse
+from gradfuzz.targets.base.scenario import FORWARD, REVERSE, Scenario
 from gradfuzz.targets.homes import language_for
 
 TORCH = language_for("torch")
@@ -34,7 +35,7 @@ def test_a_right_derivative_agrees():
 def test_a_wrong_mode_is_named(scenario, error):
     target = sine(**{f"{scenario}_factor": 1 + error})
     (finding,) = examine(target, program("normal(seed=1)"), ONE).findings
-    assert finding.scenarios == [scenario]
+    assert finding.scenarios == [Scenario.named(scenario)]
     assert finding.kind == ("accuracy" if error < 1e-4 else "gradient")
     assert abs(finding.actual / finding.expected - 1 - error) < 0.01 * error
     assert finding.detail["element"].startswith("x[")
@@ -43,7 +44,7 @@ def test_a_wrong_mode_is_named(scenario, error):
 def test_both_modes_wrong_is_seen_by_the_numeric_derivative():
     target = sine(reverse_factor=1 + 1e-6, forward_factor=1 + 1e-6)
     (finding,) = examine(target, program("normal(seed=1)"), ONE).findings
-    assert finding.scenarios == ["reverse", "forward"]
+    assert finding.scenarios == [REVERSE, FORWARD]
 
 
 def test_at_a_kink_any_slope_between_the_one_sided_ones_is_fine():
@@ -112,7 +113,7 @@ def test_raising_where_there_is_no_derivative_is_no_finding_and_elsewhere_it_is(
         edge = raising_at_zero(lambda x: np.cbrt(x), lambda x: np.cbrt(x) / (3 * x))
         assert examine(edge, program("full(0.0)", "()"), ONE).outcome in ("inconclusive", "unsupported")
         (one, other) = examine(raising_at_zero(np.sin, np.cos), program("full(0.0)", "()"), ONE).findings
-    assert {one.kind, other.kind} == {"status"} and {*one.scenarios, *other.scenarios} == {"reverse", "forward"}
+    assert {one.kind, other.kind} == {"status"} and {*one.scenarios, *other.scenarios} == {REVERSE, FORWARD}
 
 
 def test_raising_at_an_infinite_input_is_no_finding():
@@ -150,9 +151,9 @@ def test_which_infinity_comes_of_an_infinite_input_says_nothing():
             point = super().point(program)
             run = point.run
 
-            def otherwise(modes, *rest):
-                outcome = run(modes, *rest)
-                if modes:
+            def otherwise(scenario, *rest):
+                outcome = run(scenario, *rest)
+                if scenario.modes:
                     outcome.outputs = [np.where(np.isnan(o), -np.inf, o) for o in outcome.outputs]
                 return outcome
 

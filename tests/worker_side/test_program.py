@@ -6,8 +6,8 @@ import pytest
 
 from gradfuzz.errors import ProgramError
 from gradfuzz.program import from_json, parse, to_json, to_text
-from gradfuzz.targets.homes import language_for
 from gradfuzz.program.values import materialise
+from gradfuzz.targets.homes import language_for
 
 TORCH = language_for("torch")
 

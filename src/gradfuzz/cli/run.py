@@ -17,7 +17,7 @@ from gradfuzz.findings.labels import NEW
 from gradfuzz.pool.launch import Launch
 from gradfuzz.surveys.depth import DEFAULT_ORDER
 from gradfuzz.surveys.mutants import run_mutants
-from gradfuzz.targets.base.scenario import Scenario, nestings
+from gradfuzz.targets.base.scenario import nestings
 from gradfuzz.targets.homes import home_of, known_targets
 
 MAX_ORDER = 4
@@ -94,8 +94,8 @@ def _api_file(path: Path | None) -> tuple[str, ...]:
 
 
 def _scenarios(names: list[str], order: int) -> tuple[str, ...]:
-    known = [s for k in range(1, order + 1) for s in nestings(k)]
+    known = [s.name for k in range(1, order + 1) for s in nestings(k)]
     for name in names:
-        if Scenario.named(name) not in known:
-            raise GradfuzzError(f"unknown scenario {name!r} at order {order}; known: {', '.join(s.name for s in known)}")
+        if name not in known:
+            raise GradfuzzError(f"unknown scenario {name!r} at order {order}; known: {', '.join(known)}")
     return tuple(names)

@@ -77,5 +77,5 @@ KINDS = {
 
 def title(verdict: Verdict) -> str:
     """One line that a maintainer reads first."""
-    which = " and ".join(s.name for s in verdict.scenarios)
+    which = " and ".join(verdict.names)
     return KINDS[verdict.kind].title.format(order=_ORDERS.get(verdict.order, "derivative"), which=which, reason=verdict.reason)

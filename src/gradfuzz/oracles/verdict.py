@@ -50,13 +50,18 @@ class Verdict:
     subject: str = ""  # whose fault it is, where the error itself says so; else the rule's or the API's
 
     def to_json(self) -> dict[str, Any]:
-        return {**vars(self), "scenarios": [s.name for s in self.scenarios]}
+        return {**vars(self), "scenarios": self.names}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Verdict:
         """Read what `to_json` wrote; what else the data holds is left alone."""
         known = {f.name: data[f.name] for f in fields(Verdict) if f.name in data}
         return Verdict(**{**known, "scenarios": [Scenario.named(name) for name in data["scenarios"]]})
+
+    @property
+    def names(self) -> list[str]:
+        """What people call the scenarios at fault."""
+        return [s.name for s in self.scenarios]
 
     @property
     def is_finding(self) -> bool:

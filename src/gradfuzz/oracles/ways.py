@@ -25,9 +25,11 @@ COMPARED = (REVERSE, FORWARD, DIRECT)
 
 
 def check_ways(trial: Trial, ways: Sequence[str]) -> list[Verdict]:
-    """A verdict for each scenario that says something else in its way, or AGREE."""
-    found = [verdict for way in ways for scenario in COMPARED for verdict in _check(trial, scenario.in_way(way))]
-    return found or [Verdict(AGREE, "way", WAY, 1)]
+    """A verdict for each scenario that says something else in its way; AGREE if none does, and nothing where nothing could be compared."""
+    pairs = [scenario.in_way(way) for way in ways for scenario in COMPARED]
+    found = [verdict for scenario in pairs for verdict in _check(trial, scenario)]
+    compared = any(s.modes and isinstance(trial.outcome(s), Outcome) and isinstance(trial.outcome(s.plain), Outcome) for s in pairs)
+    return found or ([Verdict(AGREE, "way", WAY, 1)] if compared else [])
 
 
 def _check(trial: Trial, scenario: Scenario) -> list[Verdict]:

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from gradfuzz.errors import GradfuzzError
+from gradfuzz.program.language import Language
 from gradfuzz.program.model import STRUCTURES, Call, Let, Program, Ref, Tensor, Values
 from gradfuzz.program.values import materialise, size_of
 from gradfuzz.targets.base.dtypes import DOUBLE_UNIT, UNITS
@@ -126,6 +127,7 @@ class FunctionTarget:
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
+        self.language = Language(subject.library.name, {}, (), {}, {}, ())  # its Programs are made here, never read
         self.own_program = subject.program()
         self.error: BaseException | None = None
 

@@ -6,9 +6,11 @@ import pytest
 from gradfuzz.mutate.edits import Edit
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.program import from_json, parse, to_json
-from gradfuzz.targets.jax import bundle
 from gradfuzz.targets.base.protocol import QUICK_STEP, Refusal
+from gradfuzz.targets.base.scenario import DIRECT, FORWARD, REVERSE
+from gradfuzz.targets.jax import bundle
 from gradfuzz.worker import batch
+from gradfuzz.worker.depth import Depth
 
 TEXT = 'x = tensor((3,), "float64", uniform(0.5, 2.0, seed=1))\ny = {}(x)\n'
 
@@ -21,21 +23,21 @@ def trial_of(target, function):
 def test_the_ends_that_come_along_are_the_function_at_the_shifted_points(jax_target, sign):
     trial = trial_of(jax_target, "jax.numpy.tanh")
     u = trial.direction(0)
-    trial.outcome(("r",))
-    (here,) = trial.point.run((), (), None, u, sign * QUICK_STEP).outputs
+    trial.outcome(REVERSE)
+    (here,) = trial.point.run(DIRECT, (), None, u, sign * QUICK_STEP).outputs
     assert np.allclose(here, np.tanh(trial.inputs[0] + sign * QUICK_STEP * u.arrays[0]), rtol=1e-15, atol=0)
-    (elsewhere,) = trial.point.run((), (), None, trial.direction(1), sign * QUICK_STEP).outputs
+    (elsewhere,) = trial.point.run(DIRECT, (), None, trial.direction(1), sign * QUICK_STEP).outputs
     assert np.allclose(elsewhere, np.tanh(trial.inputs[0] + sign * QUICK_STEP * trial.direction(1).arrays[0]), rtol=1e-15, atol=0)
 
 
 def test_what_cannot_be_compiled_is_not_tried_again(jax_target, monkeypatch):
     trial = trial_of(jax_target, "planted_jax.healthy_vjp")
-    assert isinstance(trial.outcome(("f",)), Refusal)
+    assert isinstance(trial.outcome(FORWARD), Refusal)
     compiled = []
-    monkeypatch.setattr(bundle.Bundle, "_compile", lambda self, args: compiled.append(self.scenarios))
+    monkeypatch.setattr(bundle.JaxBundle, "compile", lambda self, args: compiled.append(self.scenarios))
     for salt in range(3):
         again = Trial(jax_target, trial.program, salt)
-        assert isinstance(again.outcome(("f",)), Refusal) and not isinstance(again.outcome(("r",)), Refusal)
+        assert isinstance(again.outcome(FORWARD), Refusal) and not isinstance(again.outcome(REVERSE), Refusal)
     assert not compiled
 
 
@@ -53,7 +55,8 @@ def test_a_family_that_fails_is_given_up_and_the_next_one_is_tried(jax_target, m
         return [not_square] if family == 1 else []
 
     monkeypatch.setattr(batch, "draw_relative", relative)
-    job = {"id": 1, "program": to_json(seed), "options": {"order": 1, "scenarios": None, "salt": 1}, "rng": "0:0", "start": 0, "count": 24}
+    job = {"id": 1, "api": "jax.numpy.linalg.inv", "program": to_json(seed), "rng": "0:0", "start": 0, "count": 24, "weights": {}}
+    job["depth"] = Depth(salt=1).to_json()
     answer = batch.run_batch(jax_target, job, Still(), lambda finding: None)
     assert answer["edits"]["shape"] == [batch.INVALID_OFTEN, 0]
     assert sum(answer["counts"]) == 8 + batch.INVALID_OFTEN + 8

@@ -7,11 +7,11 @@ from jax import lax
 
 from gradfuzz.program import parse, to_text
 from gradfuzz.targets.base.docstrings import examples
+from gradfuzz.targets.jax.api import functions
 from gradfuzz.targets.jax.harness import harness_programs
 from gradfuzz.targets.jax.probing import attempts
-from gradfuzz.targets.jax.transcribe import NotRecordable, Recorder
 from gradfuzz.targets.jax.samples import moves, traces
-from gradfuzz.targets.jax.api import functions
+from gradfuzz.targets.jax.transcribe import NotRecordable, Recorder
 
 
 def test_the_surface_has_functions_of_every_room_and_no_settings(jax_target):

@@ -9,7 +9,9 @@ TEXT = 'x = tensor((2, 3), "float64", {values})\ny = planted_jax.{name}(x)\n'
 
 
 def seen(target, name, values="uniform(0.5, 2.0, seed=1)", order=2, thorough=False):
-    return examine(target, parse(TEXT.format(name=name, values=values), target.language), Options(order=order), thorough=thorough)
+    return examine(
+        target, parse(TEXT.format(name=name, values=values), target.language), Options(order=order, ways=None if thorough else ())
+    )
 
 
 CASES = [
@@ -26,7 +28,7 @@ CASES = [
 @pytest.mark.parametrize("name, kind, order, scenarios", CASES)
 def test_a_planted_bug_is_caught_and_named(jax_target, name, kind, order, scenarios):
     (finding,) = seen(jax_target, name).findings
-    assert (finding.kind, finding.order, set(finding.scenarios)) == (kind, order, scenarios)
+    assert (finding.kind, finding.order, set(finding.names)) == (kind, order, scenarios)
 
 
 def test_a_rule_that_is_wrong_at_one_point_is_caught_there(jax_target):
@@ -49,26 +51,32 @@ def test_the_healthy_twin_is_not(jax_target, order):
 def test_a_function_without_forward_mode_says_so_and_is_no_finding(jax_target):
     looked = seen(jax_target, "healthy_vjp", thorough=True)
     assert not looked.findings
-    assert any(v.outcome == "unsupported" and v.scenarios == ["forward"] for v in looked.verdicts)
+    assert any(v.outcome == "unsupported" and v.names == ["forward"] for v in looked.verdicts)
 
 
-def test_a_wrong_batching_rule_shows_in_the_batched_variant(jax_target):
+def test_a_wrong_batching_rule_shows_in_the_batched_way(jax_target):
     looked = seen(jax_target, "wrong_batching", thorough=True)
-    assert "batched direct" in {s for f in looked.findings for s in f.scenarios}
+    assert "batched direct" in {s for f in looked.findings for s in f.names}
     assert not seen(jax_target, "healthy_batching", thorough=True).findings
 
 
-def test_code_that_behaves_differently_when_compiled_shows_in_the_eager_variant(jax_target):
+def test_code_that_behaves_differently_when_compiled_shows_in_the_eager_way(jax_target):
     looked = seen(jax_target, "wrong_when_compiled", order=1, thorough=True)
-    assert looked.findings and all(s.startswith("eager") for f in looked.findings for s in f.scenarios)
+    assert looked.findings and all(s.startswith("eager") for f in looked.findings for s in f.names)
 
 
 def test_a_function_that_cannot_be_compiled_runs_op_by_op(jax_target):
     looked = seen(jax_target, "numbers_wanted", order=2)
-    assert looked.outcome == "agree"
+    assert [(v.oracle, v.outcome, v.order) for v in looked.verdicts] == [("gradient", "agree", 1), ("gradient", "agree", 2)]
+    assert looked.trial.point.plan.eager
+
+
+def test_a_way_that_could_not_be_compared_vouches_for_nothing(jax_target):
+    looked = seen(jax_target, "untraceable", order=1, thorough=True)
+    assert looked.outcome == "unsupported" and not any(v.outcome == "agree" for v in looked.verdicts)
 
 
 def test_lower_precision_is_judged_against_double(jax_target):
     text = 'x = tensor((2, 3), "float32", uniform(0.5, 2.0, seed=1))\ny = planted_jax.{}(x)\n'
     good = examine(jax_target, parse(text.format("healthy"), jax_target.language), Options())
-    assert good.outcome == "agree" and good.verdicts[-1].oracle in ("precision", "variant")
+    assert good.outcome == "agree" and good.verdicts[-1].oracle in ("precision", "way")

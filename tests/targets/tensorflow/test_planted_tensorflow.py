@@ -9,18 +9,20 @@ TEXT = 'x = tensor((2, 3), "float64", {values})\ny = planted_tensorflow.{name}(x
 
 
 def seen(target, name, values="uniform(0.5, 2.0, seed=1)", order=2, thorough=False):
-    return examine(target, parse(TEXT.format(name=name, values=values), target.language), Options(order=order), thorough=thorough)
+    return examine(
+        target, parse(TEXT.format(name=name, values=values), target.language), Options(order=order, ways=None if thorough else ())
+    )
 
 
 def test_a_wrong_gradient_is_caught_and_named(tensorflow_target):
     """In a graph TensorFlow's forward mode differentiates through the function and does not ask its custom gradient."""
     (finding,) = seen(tensorflow_target, "wrong_gradient").findings
-    assert (finding.kind, finding.order, finding.scenarios) == ("gradient", 1, ["reverse"])
+    assert (finding.kind, finding.order, finding.names) == ("gradient", 1, ["reverse"])
 
 
 def test_a_wrong_second_derivative_is_caught_at_order_two(tensorflow_target):
     (finding,) = seen(tensorflow_target, "wrong_second").findings
-    assert (finding.kind, finding.order) == ("gradient", 2) and "reverse-over-reverse" in finding.scenarios
+    assert (finding.kind, finding.order) == ("gradient", 2) and "reverse-over-reverse" in finding.names
 
 
 def test_a_rule_that_is_wrong_at_one_point_is_caught_there(tensorflow_target):
@@ -45,9 +47,9 @@ def test_the_healthy_twin_is_not(tensorflow_target, order):
     assert looked.outcome == "agree" and max(v.order for v in looked.verdicts) == order
 
 
-def test_code_that_behaves_differently_when_traced_shows_in_the_eager_variant(tensorflow_target):
+def test_code_that_behaves_differently_when_traced_shows_in_the_eager_way(tensorflow_target):
     looked = seen(tensorflow_target, "wrong_output", order=1, thorough=True)
-    assert looked.findings and all(s.startswith("eager") for f in looked.findings for s in f.scenarios)
+    assert looked.findings and all(s.startswith("eager") for f in looked.findings for s in f.names)
 
 
 def test_a_function_that_cannot_be_traced_runs_op_by_op(tensorflow_target):

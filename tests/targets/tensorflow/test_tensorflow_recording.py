@@ -11,7 +11,6 @@ import gradfuzz
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import from_json
 from gradfuzz.seeds.library import read_jsonl
-from gradfuzz.targets.tensorflow.recording import Recording
 
 
 def test_calls_inside_functions_and_tapes_become_seeds_that_run(tmp_path, tensorflow_target):
@@ -40,13 +39,13 @@ def test_calls_inside_functions_and_tapes_become_seeds_that_run(tmp_path, tensor
 
 def test_contents_are_kept_only_when_asked_for(tmp_path):
     for contents in (False, True):
-        with Recording(str(tmp_path / "seeds.jsonl"), contents):
+        with gradfuzz.record(tmp_path / "seeds.jsonl", "tensorflow", contents):
             tf.sin(np.array([0.125, 0.75]))
         assert ("0.125" in (tmp_path / "seeds.jsonl").read_text()) is contents
 
 
 def test_a_call_that_a_program_cannot_say_is_left_out(tmp_path):
-    with Recording(str(tmp_path / "seeds.jsonl")) as recording:
+    with gradfuzz.record(tmp_path / "seeds.jsonl", "tensorflow") as recording:
         tf.map_fn(lambda row: row * 2, np.ones((2, 2)))
     assert recording.count == 0
 

@@ -6,7 +6,8 @@ import pytest
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.program import parse
-from gradfuzz.targets.base.protocol import Outcome, nestings
+from gradfuzz.targets.base.protocol import Outcome
+from gradfuzz.targets.base.scenario import FORWARD, REVERSE, nestings
 from gradfuzz.targets.tensorflow import bundle, rules
 from gradfuzz.targets.tensorflow.rules import Rules, existing_rules
 
@@ -24,7 +25,7 @@ PROGRAMS = {
 def test_all_nestings_agree(tensorflow_target, name):
     trial = Trial(tensorflow_target, parse(PROGRAMS[name], tensorflow_target.language))
     for order in (1, 2):
-        numbers = [trial.number(trial.outcome(modes)) for modes in nestings(order)]
+        numbers = [trial.number(trial.outcome(s)) for s in nestings(order)]
         assert np.allclose(numbers, numbers[0], rtol=1e-9)
     assert examine(tensorflow_target, parse(PROGRAMS[name], tensorflow_target.language), Options(order=2)).outcome == "agree"
 
@@ -32,18 +33,18 @@ def test_all_nestings_agree(tensorflow_target, name):
 def test_order_three_agrees_where_tensorflow_nests_rightly(tensorflow_target):
     """A tape around two accumulators is wrong in TensorFlow 2.21 itself; the other seven nestings are right."""
     trial = Trial(tensorflow_target, parse(PROGRAMS["real"], tensorflow_target.language))
-    numbers = [trial.number(trial.outcome(modes)) for modes in nestings(3) if modes != ("f", "f", "r")]
+    numbers = [trial.number(trial.outcome(s)) for s in nestings(3) if s.modes != ("f", "f", "r")]
     assert len(numbers) == 7 and np.allclose(numbers, numbers[0], rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["real", "layer"])
-def test_all_variants_agree_with_the_plain_way(tensorflow_target, name):
-    looked = examine(tensorflow_target, parse(PROGRAMS[name], tensorflow_target.language), Options(order=1), thorough=True)
+def test_all_ways_agree_with_the_plain_way(tensorflow_target, name):
+    looked = examine(tensorflow_target, parse(PROGRAMS[name], tensorflow_target.language), Options(order=1, ways=None))
     assert looked.outcome == "agree"
     trial = looked.trial
-    for variant in tensorflow_target.variants:
-        for modes in nestings(1):
-            assert trial.number(trial.variant(variant, modes)) == pytest.approx(trial.number(trial.outcome(modes)), rel=1e-9)
+    for way in tensorflow_target.ways:
+        for plain in nestings(1):
+            assert trial.number(trial.outcome(plain.in_way(way))) == pytest.approx(trial.number(trial.outcome(plain)), rel=1e-9)
 
 
 def test_derivatives_of_complex_numbers_are_the_real_projection(tensorflow_target):
@@ -51,14 +52,14 @@ def test_derivatives_of_complex_numbers_are_the_real_projection(tensorflow_targe
     text = 'x = tensor((), "complex128", normal(seed=1))\ny = x * complex(2.0, 3.0)'
     trial = Trial(tensorflow_target, parse(text, tensorflow_target.language))
     wanted = (np.conj(trial.v.arrays[0]) * (2 + 3j) * trial.direction(0).arrays[0]).real
-    for modes in nestings(1):
-        assert trial.number(trial.outcome(modes)) == pytest.approx(float(wanted))
+    for scenario in nestings(1):
+        assert trial.number(trial.outcome(scenario)) == pytest.approx(float(wanted))
 
 
 def test_mutants_that_differ_in_numbers_share_one_graph(tensorflow_target, monkeypatch):
     traced = []
-    original = bundle.Bundle.trace
-    monkeypatch.setattr(bundle.Bundle, "trace", lambda self, *args: (traced.append(1), original(self, *args))[1])
+    original = bundle.TensorflowBundle.compile
+    monkeypatch.setattr(bundle.TensorflowBundle, "compile", lambda self, *args: (traced.append(1), original(self, *args))[1])
     for seed in range(5):
         text = f'x = tensor((7, 2), "float64", normal(seed={seed}))\ny = tf.math.tanh(x) / 3.0'
         assert examine(tensorflow_target, parse(text, tensorflow_target.language), Options(order=1, salt=1)).outcome == "agree"
@@ -100,12 +101,12 @@ def test_the_gradient_that_raises_is_named(tensorflow_target, monkeypatch):
 def test_an_operator_without_a_registered_gradient_is_unsupported(tensorflow_target):
     text = 'x = tensor((1, 4, 4, 3), "float64", normal(seed=1))\ny = tf.raw_ops.LRN(input=tf.cast(x, tf.float32))'
     trial = Trial(tensorflow_target, parse(text, tensorflow_target.language))
-    assert isinstance(trial.outcome(("r",)), Outcome) and not isinstance(trial.outcome(("f",)), Outcome)
-    assert trial.outcome(("f",)).kind == "unsupported"
+    assert isinstance(trial.outcome(REVERSE), Outcome) and not isinstance(trial.outcome(FORWARD), Outcome)
+    assert trial.outcome(FORWARD).kind == "unsupported"
 
 
 def test_the_cause_is_read_out_of_a_long_message():
-    from gradfuzz.targets.tensorflow.target import essence
+    from gradfuzz.targets.tensorflow.refusals import essence
 
     where = 'Detected at node while/Set defined at (most recent call last):\n  File "a.py", line 1, in f'
     graph = f"Graph execution error:\n\n{where}\n\nThe cause.\n\t [[{{{{node w}}}}]] [Op:__inference_1]"

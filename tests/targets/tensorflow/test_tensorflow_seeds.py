@@ -11,10 +11,10 @@ import pytest
 import gradfuzz
 from gradfuzz.program import parse, to_text
 from gradfuzz.targets.base.docstrings import examples
-from gradfuzz.targets.tensorflow.probing import attempts
-from gradfuzz.targets.tensorflow.transcribe import NotRecordable, Recorder
-from gradfuzz.targets.tensorflow.samples import surface, tried, works, written
 from gradfuzz.targets.tensorflow.api import callables
+from gradfuzz.targets.tensorflow.probing import attempts
+from gradfuzz.targets.tensorflow.samples import surface, tried, works, written
+from gradfuzz.targets.tensorflow.transcribe import NotRecordable, Recorder
 
 
 def test_the_surface_has_callables_of_every_room_each_once_and_nothing_dangerous(tensorflow_target):

@@ -4,12 +4,13 @@ import os
 
 import pytest
 
-from gradfuzz.campaign.launch import Launch
-from gradfuzz.campaign.pool import Pool
 from gradfuzz.errors import TargetError
 from gradfuzz.oracles.check import Options
+from gradfuzz.pool.launch import Launch
+from gradfuzz.pool.pool import Pool
 from gradfuzz.program import parse, to_json
 from gradfuzz.targets.homes import language_for
+from gradfuzz.worker.depth import Depth
 
 MODULES = ("planted_torch",)
 
@@ -56,9 +57,10 @@ def test_endless_allocation_fails_inside_the_library_and_is_a_finding(pool):
 
 
 def test_a_batch_says_at_which_mutant_it_died_and_what_it_had_counted(pool):
-    event = pool.run("batch", **job("segfault", rng="0", start=0, count=4))
+    more = {"api": "planted", "rng": "0", "start": 0, "weights": {}, "depth": Depth().to_json()}
+    event = pool.run("batch", **job("segfault", count=4, **more))
     assert event.kind == "died" and event.data["index"] == 0
-    done = pool.run("batch", **job("healthy", rng="0", start=0, count=6))
+    done = pool.run("batch", **job("healthy", count=6, **more))
     assert sum(done.data["counts"]) == 6
 
 

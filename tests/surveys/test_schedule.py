@@ -2,7 +2,9 @@
 
 from collections import Counter
 
-from gradfuzz.campaign.schedule import ROUND, Schedule
+from gradfuzz.store import Lesson
+from gradfuzz.surveys.depth import DEEP_BATCH_EVERY
+from gradfuzz.surveys.schedule import ROUND, Schedule
 
 APIS = [f"api{n // 3}" for n in range(30)]  # ten APIs with three seeds each
 
@@ -18,7 +20,7 @@ def run(schedule, batches, lesson):
 
 
 def dull(batch):
-    return {"features": [], "edits": {}, "findings": [], "orders": []}
+    return Lesson([], {}, [])
 
 
 def test_the_first_round_looks_at_every_seed_itself():
@@ -48,7 +50,7 @@ def test_every_api_has_a_batch_before_any_has_two():
 
 def test_the_same_campaign_plans_the_same_however_late_results_come():
     def lesson(batch):
-        return {"features": [f"f{batch.seed_index % 7}"], "edits": {"size": [4, batch.seed_index % 4]}, "findings": [], "orders": []}
+        return Lesson([f"f{batch.seed_index % 7}"], {"size": [4, batch.seed_index % 4]}, [])
 
     prompt = run(Schedule(APIS, 5), len(APIS) + 3 * ROUND, lesson)
     late, handed, learnt = Schedule(APIS, 5), [], 0
@@ -68,7 +70,7 @@ def test_no_api_starves_while_one_brings_all_the_news():
 
     def lesson(batch):
         news = [f"new{next(fresh)}" for _ in range(20)] if batch.seed_index == 0 else []
-        return {"features": news, "edits": {}, "findings": [], "orders": []}
+        return Lesson(news, {}, [])
 
     later = run(Schedule(APIS, 0), len(APIS) + 4 * ROUND, lesson)[len(APIS) + 2 * ROUND :]
     turns = Counter(APIS[b.seed_index] for b in later)
@@ -78,7 +80,7 @@ def test_no_api_starves_while_one_brings_all_the_news():
 
 def test_an_api_whose_finding_is_known_gets_less():
     def lesson(batch):
-        return {"features": [], "edits": {}, "findings": ["the same"] if APIS[batch.seed_index] == "api3" else [], "orders": []}
+        return Lesson([], {}, ["the same"] if APIS[batch.seed_index] == "api3" else [])
 
     later = run(Schedule(APIS, 0), len(APIS) + 6 * ROUND, lesson)[len(APIS) + 3 * ROUND :]
     turns = Counter(APIS[b.seed_index] for b in later)
@@ -89,9 +91,23 @@ def test_an_api_whose_finding_is_known_gets_less():
 def test_edits_that_an_api_refuses_are_kept_less_often():
     def lesson(batch):
         refused = APIS[batch.seed_index] == "api1"
-        return {"features": [], "edits": {"size": [10, 0 if refused else 10]}, "findings": [], "orders": []}
+        return Lesson([], {"size": [10, 0 if refused else 10]}, [])
 
     later = run(Schedule(APIS, 0), len(APIS) + 3 * ROUND, lesson)[-ROUND:]
     weights = {APIS[b.seed_index]: b.weights for b in later}
     assert weights["api1"]["size"] < 0.1
     assert weights["api2"] == {}
+
+
+def test_later_rounds_go_deep_now_and_then():
+    later = run(Schedule(APIS, 0), len(APIS) + 2 * ROUND, dull)[len(APIS) :]
+    assert abs(sum(b.deep for b in later) - len(later) / DEEP_BATCH_EVERY) < 1
+
+
+def test_what_a_seed_has_shown_is_known_to_its_later_batches():
+    def lesson(batch):
+        return Lesson(orders=[2] if batch.seed_index == 4 else [])
+
+    later = run(Schedule(APIS, 0), len(APIS) + 4 * ROUND, lesson)[len(APIS) + ROUND :]
+    assert {b.shown for b in later if b.seed_index == 4} == {(2,)}
+    assert {b.shown for b in later if b.seed_index != 4} == {()}

@@ -2,10 +2,11 @@
 
 import pytest
 
+from gradfuzz.chains.examine import examine_chain
 from gradfuzz.chains.hazards import Hazards, around
-from gradfuzz.chains.examine import judge
 from gradfuzz.chains.ops import Op
 from gradfuzz.chains.sweep import sweep_points
+from gradfuzz.oracles.check import Options
 from gradfuzz.targets.homes import load_target
 
 POINTS = sweep_points(20)
@@ -18,7 +19,7 @@ def target(torch_target):
 
 def judged(target, *names, order=2, points=POINTS, hazards=None):
     """The chain with the innermost op last, as it is written."""
-    return judge(target, [Op(name) for name in reversed(names)], points, "float64", order, hazards or Hazards())
+    return examine_chain(target, [Op(name) for name in reversed(names)], points, "float64", Options(order), hazards or Hazards())
 
 
 def test_the_sweep_is_the_documents_and_ordinary_points_come_on_top():
