@@ -74,3 +74,19 @@ def test_an_internal_assertion_always_counts(torch_target):
 def test_a_declared_refusal_is_not_a_finding(torch_target):
     text = 'x = tensor((3,), "float64", normal(seed=1))\nn = torch.floor(x).to(torch.int64).to(torch.float64)\n'
     assert not examine(torch_target, parse(text, torch_target.language), Options()).findings
+
+
+SINGLE = 'x = tensor((3, 4), "float32", uniform(0.5, 2.0, seed=1))\ny = planted_torch.{name}(x)\n'
+
+
+def test_a_gradient_that_is_wrong_in_single_precision_alone_is_caught(torch_target):
+    (finding,) = examine(torch_target, parse(SINGLE.format(name="wrong_in_single"), torch_target.language), Options(1)).findings
+    assert (finding.oracle, finding.kind, finding.names) == ("precision", "precision", ["reverse"])
+    assert abs(finding.actual / finding.expected - 1.001) < 1e-5
+    double = parse(TEXT.format(name="wrong_in_single", values="uniform(0.5, 2.0, seed=1)"), torch_target.language)
+    assert examine(torch_target, double, Options(1)).outcome == "agree"
+
+
+def test_the_healthy_twin_agrees_in_single_precision(torch_target):
+    looked = examine(torch_target, parse(SINGLE.format(name="healthy"), torch_target.language), Options(1))
+    assert looked.outcome == "agree" and looked.verdicts[-1].oracle == "precision"

@@ -62,6 +62,26 @@ class Segfault(Healthy):
         return grad
 
 
+class SegfaultInNestedForward(Healthy):
+    """Fine in both modes; dies where the gradient itself is differentiated in forward mode."""
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        if torch.autograd.forward_ad._current_level >= 0:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return grad * 3 * x**2
+
+
+class WrongInSingle(Healthy):
+    """Right in double precision, wrong in any other."""
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * 3 * x**2 * (1.0 if x.dtype == torch.float64 else FACTOR)
+
+
 class Hang(Healthy):
     @staticmethod
     def backward(ctx, grad):
@@ -100,6 +120,14 @@ def wrong_output(x):
 
 def segfault(x):
     return Segfault.apply(x)
+
+
+def segfault_in_nested_forward(x):
+    return SegfaultInNestedForward.apply(x)
+
+
+def wrong_in_single(x):
+    return WrongInSingle.apply(x)
 
 
 def hang(x):

@@ -110,6 +110,19 @@ def test_a_crash_and_a_hang_are_findings_and_the_campaign_goes_on(folder):
     assert "planted_torch.healthy" not in kinds
 
 
+def test_a_death_is_blamed_on_the_scenario_that_dies_by_itself(folder):
+    """Reverse over reverse is fine, forward over reverse is not: a post-mortem that guesses would say otherwise."""
+    text = 'x = tensor((2,), "float64", uniform(0.5, 2.0, seed=1))\ny = planted_torch.segfault_in_nested_forward(x)\n'
+    (folder / "seeds.py").write_text(text)
+    arguments = [part if part != 1 else 2 for part in RUN]
+    assert arguments.count(2) == 2  # two workers, order two
+    done = gradfuzz(*arguments, "--mutants", 4, cwd=folder)
+    assert done.returncode == 1, done.stderr + done.stdout
+    (finding,) = found(folder)
+    assert (finding["kind"], finding["order"], finding["scenarios"]) == ("crash", 2, ["forward-over-reverse"])
+    assert finding["confirmed"] and finding["title"] == "forward-over-reverse kills the process (SIGSEGV)"
+
+
 def _rows(store, table):
     try:
         return sqlite3.connect(store).execute(f"select count(*) from {table}").fetchone()[0]
@@ -126,7 +139,9 @@ def _mutants(store):
 
 
 def test_coverage_and_refusals_are_kept_and_shown(folder):
-    assert gradfuzz(*RUN, "--mutants", 60, cwd=folder).returncode == 1
+    square = 'x = tensor((3, 3), "float64", normal(seed=1))\ny = torch.linalg.inv(x)\n'  # mutants of other shapes are refused
+    (folder / "seeds.py").write_text(f"{SEEDS}\n{square}")
+    assert gradfuzz(*RUN, "--mutants", 90, cwd=folder).returncode == 1
     shown = gradfuzz("coverage", cwd=folder)
     assert shown.returncode == 0 and "second" in shown.stdout and "GPUs only" in shown.stdout, shown.stderr
     tables = json.loads(gradfuzz("coverage", "--json", cwd=folder).stdout)
@@ -134,7 +149,8 @@ def test_coverage_and_refusals_are_kept_and_shown(folder):
     assert "CosBackward0" in tables["reverse"]["missing"]["no seed"]
     assert 0 < tables["forward"]["share"] < 0.2
     refused = json.loads(gradfuzz("refusals", "--json", cwd=folder).stdout)
-    assert all(set(row) == {"api", "kind", "message", "times"} for row in refused)
+    assert refused and all(set(row) == {"api", "kind", "message", "times"} and row["times"] > 0 for row in refused)
+    assert {row["api"] for row in refused} >= {"torch.linalg.inv"}
     assert gradfuzz("report", "--out", "page", cwd=folder).returncode == 0
     page = (folder / "page" / "index.html").read_text()
     assert "derivative rules" in page and "rules never reached" in page

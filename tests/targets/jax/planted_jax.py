@@ -73,3 +73,6 @@ def numbers_wanted(x):
 def untraceable(x):
     """Has a value and no derivative: its branch depends on a number that is being differentiated."""
     return x**3 if float(jnp.sum(x)) > -1e9 else x
+
+
+wrong_in_single = _with_vjp(lambda x, g: 3 * x**2 * g * (1.0 if x.dtype == jnp.float64 else FACTOR))
