@@ -48,7 +48,7 @@ bench: $(VENV)/.test  ## the tables of docs/benchmarks.md
 	$(BIN)/python benchmarks/torch_share.py
 	$(BIN)/python benchmarks/sensitivity.py
 	$(BIN)/python benchmarks/record_cost.py
-	-$(BIN)/python benchmarks/throughput.py 44903aa
+	-$(BIN)/python benchmarks/throughput.py 44903aa 6000 0.7
 	$(BIN)/python benchmarks/minigrad_alarms.py 10000
 	-$(BIN)/python benchmarks/check_gradients_cost.py
 	$(BIN)/python benchmarks/jax_check_grads_ratio.py 12

@@ -14,11 +14,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from gradfuzz.campaign.accuracy import forms, program_for
-from gradfuzz.campaign.launch import Launch
-from gradfuzz.campaign.pool import Pool
 from gradfuzz.closed.digits import UNITS, losses
+from gradfuzz.pool.launch import Launch
+from gradfuzz.pool.pool import Pool
 from gradfuzz.program import to_json
+from gradfuzz.surveys.accuracy import forms, program_for
 
 DOCUMENT = [
     "tf.abs", "tf.acos", "tf.asin", "tf.atan", "tf.math.ceil", "tf.math.conj", "tf.cos", "tf.math.digamma", "tf.math.erf",
@@ -59,7 +59,7 @@ def points(target: str) -> None:
         print(f"{target} {pool.version}: the gradient of the gradient at each reported point")
         for name, x in REPORTED:
             for dtype in UNITS:
-                answer = pool.run("tabulate", program=to_json(program_for(target, spelled[name], dtype)), points=[x], start=0)
+                answer = pool.run("tabulate", program=to_json(program_for(target, spelled[name], dtype)), points=[x], start=0, count=1)
                 for _, got in answer.data["rows"]:
                     for loss in losses(name, x, got, dtype):
                         if loss.kind == "second derivative" and loss.way == "reverse":

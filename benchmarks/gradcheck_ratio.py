@@ -12,6 +12,7 @@ import torch
 from common import operator_seeds
 
 from gradfuzz.oracles.check import Options, examine
+from gradfuzz.targets.base.scenario import FORWARD
 from gradfuzz.targets.homes import load_target
 
 # A campaign checks a seed's mutants one after the other and gradcheck evaluates its function hundreds of times: both run warm. The best of
@@ -56,7 +57,7 @@ def compare(target, program) -> tuple[float, float] | None:
         return None
     if examine(target, program, Options(order=1)).outcome != "agree":
         return None
-    probe = examine(target, program, Options(order=1, scenarios=frozenset({"forward"})))
+    probe = examine(target, program, Options(order=1, scenarios=frozenset({FORWARD})))
     forward = not any(v.outcome == "unsupported" for v in probe.verdicts)
     ours = min(timed(lambda: examine(target, program, Options(order=1))) for _ in range(OUR_REPEATS))
     leaves = [x.detach().clone().requires_grad_() for x in point.leaves]

@@ -23,11 +23,11 @@ from jax.test_util import check_grads
 from gradfuzz.errors import ProgramError
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import parse
+from gradfuzz.targets.homes import load_target
+from gradfuzz.targets.jax.api import functions
 from gradfuzz.targets.jax.probing import attempts
 from gradfuzz.targets.jax.samples import moves, traces
-from gradfuzz.targets.jax.api import functions
 from gradfuzz.targets.jax.target import JaxTarget
-from gradfuzz.targets.homes import load_target
 
 WANTED = 25
 
@@ -89,7 +89,7 @@ def redrawn(seed, index):
 def checked(target, program) -> None:
     point = target.point(program)
     with contextlib.suppress(Exception):  # a failed check is a check
-        check_grads(lambda *xs: point.function(xs, point.fixed), tuple(point.leaves), order=1, modes=("fwd", "rev"))
+        check_grads(lambda *xs: point.function(xs, point.resting), tuple(point.leaves), order=1, modes=("fwd", "rev"))
 
 
 def timed(programs, work) -> float:

@@ -15,11 +15,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
+from gradfuzz.findings.finding import Finding
 from gradfuzz.store import Store
 
-WRONG = {"gradient", "accuracy", "kink", "nonfinite", "precision", "variant", "malformed"}
+WRONG = {"gradient", "accuracy", "kink", "nonfinite", "precision", "way", "malformed"}
 LIBRARIES = {"torch": "pytorch"}  # the list's own spelling
 
 
@@ -31,13 +31,13 @@ def words(name: str) -> set[str]:
     return found
 
 
-def subjects(finding: dict[str, Any]) -> set[str]:
+def subjects(finding: Finding) -> set[str]:
     """What a finding is about: its API and the derivative rule at fault."""
-    return words(finding["api"]) | words(re.sub(r"Backward\d*$", "", finding["rule"] or ""))
+    return words(finding.api) | words(re.sub(r"Backward\d*$", "", finding.rule))
 
 
-def symptom_fits(symptom: str, finding: dict[str, Any]) -> bool:
-    kind, order, scenarios = finding["kind"], finding["order"], finding["scenarios"]
+def symptom_fits(symptom: str, finding: Finding) -> bool:
+    kind, order, scenarios = finding.kind, finding.verdict.order, finding.verdict.names
     if symptom == "rev_wrong":
         return kind in WRONG and order <= 1 and "reverse" in scenarios
     if symptom == "fwd_wrong":
@@ -99,8 +99,8 @@ def main() -> None:
             about = [f for f in findings if wanted & subjects(f)]
             found = [f for f in about if symptom_fits(bug["symptom"], f)]
             hits += bool(found)
-            what = "hit   " + found[0]["id"] if found else "missed"
-            other = "" if found or not about else "  (other findings there: " + ", ".join(sorted({f["kind"] for f in about})) + ")"
+            what = "hit   " + found[0].id if found else "missed"
+            other = "" if found or not about else "  (other findings there: " + ", ".join(sorted({f.kind for f in about})) + ")"
             print(f"  {what:40} {bug['id']:40} {bug['api']:40} {bug['symptom']}{other}")
         share = hits / len(shown) if shown else 1.0
         short |= share < 0.6

@@ -12,8 +12,9 @@ from common import operator_seeds
 
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE
+from gradfuzz.targets.base.scenario import REVERSE
 from gradfuzz.targets.homes import load_target
-from gradfuzz.targets.torch.point import TorchPoint
+from gradfuzz.targets.torch import point
 
 ERRORS = (1e-3, 1e-6)
 
@@ -51,23 +52,23 @@ def main(every: int) -> None:
 
 def _has_gradient(trial) -> bool:
     """A derivative that is zero everywhere cannot be wrong by a factor."""
-    outcome = trial.outcome(("r",))
+    outcome = trial.outcome(REVERSE)
     return hasattr(outcome, "result") and trial.number(outcome) != 0.0
 
 
 def _caught(target, seed, error: float) -> bool:
-    original = TorchPoint._reverse
+    original = point.reverse
 
-    def planted(self, xs, u, v):
-        outcome = original(self, xs, u, v)
+    def planted(*args):
+        outcome = original(*args)
         outcome.result = [outcome.result[0] * (1 + error)]
         return outcome
 
-    TorchPoint._reverse = planted
+    point.reverse = planted
     try:
         return examine(target, seed.program, Options(order=1)).outcome == DISAGREE
     finally:
-        TorchPoint._reverse = original
+        point.reverse = original
 
 
 if __name__ == "__main__":

@@ -30,15 +30,15 @@ WANTED = 10
 def main(count: int, inputs: int) -> None:
     import tensorflow as tf
 
-    from gradfuzz.targets.tensorflow.bundle import tensors
-    from gradfuzz.targets.tensorflow.point import Binding
+    from gradfuzz.targets.tensorflow.function import Inputs, add_weights, build
+    from gradfuzz.targets.tensorflow.tensors import tensors
 
     target = load_target("tensorflow")
 
     def checked(program) -> None:
-        binding = Binding(program, target.compiler, target.plans)
-        function, fixed = binding.build(), tensors(binding.fixed)
-        binding.add_weights(function)
+        binding = Inputs(program, target.compiler)
+        function, fixed = build(binding, program), tensors(list(binding.fixed.values()))
+        add_weights(binding, function)
         inputs = tensors(binding.leaves)
         for position in range(len(function(inputs, fixed))):
             with contextlib.suppress(Exception):  # a failed check is a check

@@ -15,8 +15,8 @@ from typing import Any
 
 import torch
 
-from gradfuzz.campaign.launch import Launch
-from gradfuzz.campaign.pool import Pool
+from gradfuzz.pool.launch import Launch
+from gradfuzz.pool.pool import Pool
 from gradfuzz.program import from_json
 from gradfuzz.seeds.library import library_seeds
 

@@ -17,6 +17,7 @@ from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import to_json
 from gradfuzz.targets.homes import load_target
 from gradfuzz.worker.batch import run_batch
+from gradfuzz.worker.depth import Depth
 from gradfuzz.worker.progress import Progress
 
 CHEAP = 1e-3  # seconds: seeds that take less
@@ -56,10 +57,11 @@ def main(count: int) -> None:
 
 
 def _run(target, work, progress) -> int:
-    options = Options(order=2).to_json()
+    depth = Depth(orders=((2, 2),)).to_json()
     done = 0
     for number, program in work:
-        job = {"id": number, "program": program, "rng": f"bench:{number}", "start": 0, "count": 12, "options": options}
+        job = {"id": number, "program": program, "rng": f"bench:{number}", "start": 0, "count": 12, "weights": {}}
+        job |= {"api": "bench", "depth": depth}
         done += sum(run_batch(target, job, progress, lambda finding: None)["counts"])
     return done
 

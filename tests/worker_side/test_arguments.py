@@ -5,10 +5,10 @@ from collections import Counter
 
 import numpy as np
 
-from gradfuzz.mutate.arguments import draw_argument, draw_naming, draw_option
 from gradfuzz.mutate.draw import draw_edits
-from gradfuzz.mutate.edits import Edit, apply
+from gradfuzz.mutate.edits import Edit, apply, counted_as
 from gradfuzz.mutate.numbers import VALUE_STRATEGIES, other_values
+from gradfuzz.mutate.sorts.arguments import draw_argument, draw_naming, draw_option
 from gradfuzz.program import parse, to_text
 from gradfuzz.program.codec import from_json, to_json, values_to_json
 from gradfuzz.program.model import Values
@@ -59,7 +59,7 @@ def test_arguments_are_given_by_name_and_by_position():
 
 def test_refused_edits_are_drawn_less():
     def kinds(weights):
-        return Counter(e.name for n in range(1500) for e in draw_edits(SEED, random.Random(n), menu, weights))
+        return Counter(counted_as(e) for n in range(1500) for e in draw_edits(SEED, random.Random(n), menu, weights))
 
     free, held = kinds({}), kinds({"size": 0.05, "dtypes:float16": 0.05})
     assert held["size"] < 0.4 * free["size"]

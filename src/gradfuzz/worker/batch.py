@@ -9,9 +9,9 @@ from typing import Any, Callable
 
 from gradfuzz.errors import ProgramError
 from gradfuzz.findings.inside.suspicion import Suspicion
-from gradfuzz.mutate.arguments import Menu, no_menu
 from gradfuzz.mutate.draw import Weights, draw_edits, draw_relative
-from gradfuzz.mutate.edits import Edit, apply_all
+from gradfuzz.mutate.edit import Menu, no_menu
+from gradfuzz.mutate.edits import Edit, apply_all, counted_as
 from gradfuzz.oracles.check import Examination, Options, examine
 from gradfuzz.oracles.verdict import INCONCLUSIVE, INVALID, RANK
 from gradfuzz.program.codec import from_json
@@ -103,7 +103,7 @@ class Tally:
         self.rules.update(seen.rules)
         valid = seen.outcome != INVALID
         for edit in edits:
-            tried = self.edits.setdefault(edit.name, [0, 0])
+            tried = self.edits.setdefault(counted_as(edit), [0, 0])
             tried[0] += 1
             tried[1] += valid
         if seen.error is not None:

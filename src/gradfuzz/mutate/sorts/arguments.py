@@ -6,17 +6,11 @@ import random
 from collections.abc import Iterator
 from typing import Any, Callable
 
-from gradfuzz.mutate.edits import Edit
-from gradfuzz.program.model import Call, Expr, Program, Tensor, children
-from gradfuzz.targets.base.protocol import Overload, Parameter
+from gradfuzz.mutate.edit import Edit, Menu, Sort, on_call, with_statement
+from gradfuzz.program.model import Call, Expr, Let, Program, Tensor, children, rebuild
+from gradfuzz.targets.base.protocol import Parameter
 
-# What a Program's call takes; see Target.parameters.
-Menu = Callable[[str], list[Overload]]
 INFINITY = float("inf")  # an order of norms, a bound that is none
-
-
-def no_menu(func: str) -> list[Overload]:
-    return []
 
 
 def literals(program: Program) -> Iterator[tuple[list[int], Any]]:
@@ -57,7 +51,7 @@ def other_literal(old: Any, rng: random.Random, words: tuple[str, ...] = ()) -> 
     return rng.choice(options) if options else None
 
 
-def draw_argument(program: Program, rng: random.Random, menu: Menu = no_menu) -> Edit | None:
+def draw_argument(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
     """Another literal somewhere."""
     found = list(literals(program))
     if not found:
@@ -85,7 +79,7 @@ def outer_calls(program: Program) -> list[tuple[int, Call]]:
     return [(i, s.value) for i, s in enumerate(program.statements) if isinstance(s.value, Call) and "." in s.value.func]
 
 
-def draw_option(program: Program, rng: random.Random, menu: Menu = no_menu) -> Edit | None:
+def draw_option(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
     """An optional argument switched on, or given another value than its default."""
     calls = outer_calls(program)
     if not calls:
@@ -130,7 +124,7 @@ _CHOICES: dict[str, Callable[[Parameter, random.Random], Any]] = {
 }  # fmt: skip
 
 
-def draw_naming(program: Program, rng: random.Random, menu: Menu = no_menu) -> Edit | None:
+def draw_naming(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
     """The same argument by name instead of by position, or the other way round."""
     calls = [(i, c) for i, c in outer_calls(program) if c.func[0] != "."]
     if not calls:
@@ -145,9 +139,70 @@ def draw_naming(program: Program, rng: random.Random, menu: Menu = no_menu) -> E
     return None
 
 
-def draw_dropped(program: Program, rng: random.Random, menu: Menu = no_menu) -> Edit | None:
+def draw_dropped(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
     places = [(position, key) for position, s in enumerate(program.statements) if isinstance(s.value, Call) for key, _ in s.value.kwargs]
     if not places:
         return None
     position, key = rng.choice(places)
     return Edit("drop_keyword", [position], key)
+
+
+# How they are made ---------------------------------------------------------------------------------------------------
+
+
+def _argument(program: Program, where: list[Any], value: Any) -> Program | None:
+    """The literal at a path of the expressions becomes `value`. A path: statement, then child positions."""
+    statement, *path = where
+    if statement >= len(program.statements):
+        return None
+    let = program.statements[statement]
+    if isinstance(let.value, Tensor):
+        return None
+    changed = _replaced(let.value, path, value)
+    if changed is None:
+        return None
+    return with_statement(program, statement, Let(let.names, changed))
+
+
+def _replaced(node: Expr, path: list[int], value: Any) -> Any:
+    if not path:
+        return tuple(value) if isinstance(node, tuple) else value
+    position = -1
+
+    def change(child: Expr) -> Expr:
+        nonlocal position
+        position += 1
+        return _replaced(child, path[1:], value) if position == path[0] else child
+
+    return rebuild(node, change)
+
+
+def _drop_keyword(call: Call, key: str) -> Call:
+    return Call(call.func, call.args, tuple((k, v) for k, v in call.kwargs if k != key))
+
+
+def _set_keyword(call: Call, value: list[Any]) -> Call:
+    key, literal = value
+    literal = tuple(literal) if isinstance(literal, list) else literal
+    return Call(call.func, call.args, (*((k, v) for k, v in call.kwargs if k != key), (key, literal)))
+
+
+def _by_name(call: Call, key: str) -> Call | None:
+    """The last positional argument is given by its name."""
+    if not call.args or any(k == key for k, _ in call.kwargs):
+        return None
+    return Call(call.func, call.args[:-1], ((key, call.args[-1]), *call.kwargs))
+
+
+def _by_position(call: Call, key: str) -> Call | None:
+    """A keyword argument is given as the next positional one."""
+    found = [v for k, v in call.kwargs if k == key]
+    return Call(call.func, (*call.args, found[0]), tuple((k, v) for k, v in call.kwargs if k != key)) if found else None
+
+
+SORTS = [
+    Sort("argument", 7, draw_argument, {"argument": _argument}),
+    Sort("dropped", 2, draw_dropped, {"drop_keyword": on_call(_drop_keyword)}, counted=str),
+    Sort("option", 5, draw_option, {"set_keyword": on_call(_set_keyword)}, counted=lambda value: str(value[0])),
+    Sort("naming", 1, draw_naming, {"by_name": on_call(_by_name), "by_position": on_call(_by_position)}),
+]

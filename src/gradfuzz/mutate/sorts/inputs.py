@@ -1,0 +1,43 @@
+"""Which inputs are differentiated, and which are one and the same tensor."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from gradfuzz.mutate.edit import Edit, Menu, Sort, floating, on_input
+from gradfuzz.program.model import Expr, Let, Program, Ref, Tensor, rebuild
+
+
+def _draw_grad(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
+    inputs = floating(program)
+    if len(inputs) < 2:
+        return None
+    name, recipe = rng.choice(inputs)
+    return Edit("grad", name, not recipe.grad)
+
+
+def _draw_same(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
+    if any(call.func.endswith("_") for call in program.calls()):
+        return None  # an in-place call that reads what it overwrites promises nothing
+    inputs = floating(program)
+    pairs = [(a, b) for a, r in inputs for b, s in inputs if a != b and r.shape == s.shape and r.dtype == s.dtype]
+    return Edit("same_tensor", *rng.choice(pairs)) if pairs else None
+
+
+def _same_tensor(program: Program, where: str, value: str) -> Program | None:
+    """Uses of the input `value` become uses of the input `where`: one tensor passed twice."""
+
+    def change(node: Expr) -> Expr:
+        return Ref(where) if isinstance(node, Ref) and node.name == value else rebuild(node, change)
+
+    if where not in program.inputs or value not in program.inputs:
+        return None
+    kept = [s for s in program.statements if not (isinstance(s.value, Tensor) and s.names == (value,))]
+    return Program(tuple(s if isinstance(s.value, Tensor) else Let(s.names, change(s.value)) for s in kept))
+
+
+SORTS = [
+    Sort("grad", 5, _draw_grad, {"grad": on_input(lambda r, v: replace(r, grad=v))}),
+    Sort("same", 2, _draw_same, {"same_tensor": _same_tensor}),
+]

@@ -1,0 +1,79 @@
+"""Other sizes, shapes and ranks."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+from gradfuzz.mutate.edit import Apply, Edit, Menu, Sort, on_input
+from gradfuzz.program.model import MAX_ELEMENTS, Program
+
+MUTANT_ELEMENTS = min(MAX_ELEMENTS, 2**16)
+
+
+def _size(program: Program, where: int, value: int) -> Program | None:
+    """Every dimension of the size `where` becomes `value`: sizes that are equal are so for a reason."""
+    changes = {}
+    for name, recipe in program.inputs.items():
+        if where in recipe.shape:
+            changes[name] = replace(recipe, shape=tuple(value if n == where else n for n in recipe.shape))
+    return program.with_inputs(changes)
+
+
+def _batch(program: Program, where: Any, value: int) -> Program | None:
+    """A new leading dimension on every input."""
+    return program.with_inputs({n: replace(r, shape=(value, *r.shape)) for n, r in program.inputs.items() if len(r.shape) < 8})
+
+
+def _unbatch(program: Program, where: Any, value: Any) -> Program | None:
+    return program.with_inputs({n: replace(r, shape=r.shape[1:]) for n, r in program.inputs.items() if r.shape})
+
+
+def _draw_size(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
+    sizes = sorted({n for r in program.inputs.values() for n in r.shape})
+    if not sizes:
+        return None
+    old = rng.choice(sizes)
+    new = rng.choice([n for n in (0, 0, 1, 1, 2, 3, 4, 6, old + 1, max(0, old - 1)) if n != old])
+    return _bounded(program, Edit("size", old, new))
+
+
+def _draw_shape(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
+    """One input alone changes: broadcasting partners, a rank more or less, one dimension more or less."""
+    inputs = list(program.inputs.items())
+    if not inputs:
+        return None
+    name, recipe = rng.choice(inputs)
+    shape = list(recipe.shape)
+    roll = rng.random()
+    if shape and roll < 0.5:
+        shape[rng.randrange(len(shape))] = rng.choice((1, 1, 0, 2, 3, 5))
+    elif shape and roll < 0.7:
+        del shape[0]
+    else:
+        shape.insert(0, rng.choice((1, 2)))
+    return _bounded(program, Edit("shape", name, shape)) if len(shape) < 8 else None
+
+
+def _draw_rank(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
+    return _bounded(program, Edit("batch", None, rng.choice((1, 2, 3, 0)))) if rng.random() < 0.7 else Edit("unbatch")
+
+
+_APPLY: dict[str, Apply] = {
+    "size": _size, "shape": on_input(lambda r, v: replace(r, shape=tuple(v))), "batch": _batch, "unbatch": _unbatch,
+}  # fmt: skip
+
+
+def _bounded(program: Program, edit: Edit) -> Edit | None:
+    """The edit, unless its mutant would be too large to be worth its time."""
+    changed = _APPLY[edit.kind](program, edit.where, edit.value)
+    elements = sum(r.elements for r in (changed or program).inputs.values())
+    return edit if elements <= MUTANT_ELEMENTS else None
+
+
+SORTS = [
+    Sort("size", 8, _draw_size, {"size": _APPLY["size"]}),
+    Sort("shape", 3, _draw_shape, {"shape": _APPLY["shape"]}),
+    Sort("rank", 2, _draw_rank, {"batch": _APPLY["batch"], "unbatch": _APPLY["unbatch"]}),
+]

@@ -1,0 +1,40 @@
+"""Another element type, of one input or of all."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+from gradfuzz.mutate.edit import Edit, Menu, Sort, on_input, pick
+from gradfuzz.program.model import COMPLEXES, DISCRETE, FLOATS, Program
+
+
+def draw(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
+    to = rng.choice(("float32", "float32", "complex128", "complex128", "float16", "bfloat16", "complex64"))
+    if rng.random() < 0.7:
+        return Edit("dtypes", None, to)
+    picked = pick(program, rng)
+    if rng.random() < 0.4:
+        to = rng.choice(("int64", "int32", "uint8", "int8", "bool"))
+    return Edit("dtype", picked[0], to) if picked else None
+
+
+def _all_dtypes(program: Program, where: Any, value: str) -> Program | None:
+    """Every floating input becomes `value`; a real type stays real where it becomes complex is asked for discrete ones."""
+    changes = {}
+    for name, recipe in program.inputs.items():
+        if recipe.dtype in DISCRETE:
+            continue
+        changes[name] = replace(recipe, dtype=_same_kind(recipe.dtype, value))
+    return program.with_inputs(changes)
+
+
+def _same_kind(old: str, new: str) -> str:
+    """A complex input keeps being complex when the real ones change precision."""
+    if old in COMPLEXES and new in FLOATS:
+        return "complex128" if new == "float64" else "complex64"
+    return new
+
+
+SORTS = [Sort("dtype", 11, draw, {"dtype": on_input(lambda r, v: replace(r, dtype=v)), "dtypes": _all_dtypes}, counted=str)]
