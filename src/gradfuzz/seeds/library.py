@@ -19,7 +19,7 @@ READ_LIMIT = 1200.0
 def library_seeds(pool: Pool, say: Callable[[str], None]) -> list[Seed]:
     """The target's own samples."""
     launch = pool.launch
-    path = cache_path("seeds", pool, "jsonl")
+    path = cache_path("-".join(("seeds", *launch.modules)), pool, "jsonl")  # a target may try out the user's modules, too
     if not path.exists():
         say(f"reading the samples of {launch.target} {pool.version} (once per version)")
         _read(pool, path, say)
