@@ -11,7 +11,6 @@ import mlx.core as mx
 from gradfuzz.targets.base.functions import Array, Function, Functions
 from gradfuzz.targets.base.protocol import Outcome
 from gradfuzz.targets.base.scenario import Scenario
-
 from gradfuzz_mlx.arrays import to_mlx, to_numpy
 from gradfuzz_mlx.derivatives import derivative
 

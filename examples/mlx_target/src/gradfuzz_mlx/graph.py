@@ -16,14 +16,15 @@ import numpy as np
 
 from gradfuzz.targets.base.dtypes import UNITS as UNITS_BY_NAME
 from gradfuzz.targets.base.nesting import Many, Tensors
-
 from gradfuzz_mlx.arrays import UNITS
 from gradfuzz_mlx.derivatives import MlxTransforms
 
 _SINGLE = UNITS_BY_NAME["float32"]
 _LABEL = re.compile(r'label ="(\w+)"')
 # Primitives that move numbers or change their types: no rule of theirs is ever at fault alone.
-MOVES = frozenset({"AsType", "Broadcast", "BroadcastAxes", "Reshape", "ExpandDims", "Squeeze", "Flatten", "Unflatten", "Transpose", "Contiguous", "Copy"})
+MOVES = frozenset(
+    {"AsType", "Broadcast", "BroadcastAxes", "Reshape", "ExpandDims", "Squeeze", "Flatten", "Unflatten", "Transpose", "Contiguous", "Copy"}
+)
 # A kernel for doubles that errs by this many units of them computes in single precision.
 COARSE = 2.0**20
 # Where kernels are tried: ordinary numbers inside every domain.
@@ -31,25 +32,32 @@ _AT = (0.11, 0.37, 0.59, 0.83)
 
 
 class Graph(NamedTuple):
-    """The primitives of a function, those of its gradient, and the coarsest rounding unit at work in either."""
+    """The primitives of a function, those of its derivatives, and the coarsest rounding unit at work in any of them."""
 
     names: frozenset[str]
-    gradient: frozenset[str]
+    derivative: frozenset[str]
     unit: float
 
 
 def graph_of(function: Many, xs: Tensors) -> Graph:
     """Nothing is computed for it."""
     names, unit = _primitives(function, xs)
-    try:
-        gradient, other = _primitives(lambda inputs: _gradients(function, inputs), xs)
-    except Exception:  # what the library has no rule for
-        gradient, other = frozenset(), 0.0
-    return Graph(names, gradient, max(unit, other))
+    derivative: frozenset[str] = frozenset()
+    for differentiated in (_gradients, _tangents):
+        try:
+            found, other = _primitives(lambda inputs, how=differentiated: how(function, inputs), xs)
+        except Exception:  # what the library has no rule for
+            continue
+        derivative, unit = derivative | found, max(unit, other)
+    return Graph(names, derivative, unit)
 
 
 def _gradients(function: Many, xs: Tensors) -> Any:
-    return MlxTransforms().pull(function, xs, [mx.ones_like(o) for o in function(xs)])[1]
+    return MlxTransforms().pull(function, xs, function(xs))[1]
+
+
+def _tangents(function: Many, xs: Tensors) -> Any:
+    return MlxTransforms().push(function, xs, xs)[1]
 
 
 def _primitives(function: Many, xs: Tensors) -> tuple[frozenset[str], float]:

@@ -1,6 +1,6 @@
 """What an MLX function takes. Most are built-in ones that Python cannot ask: their docstrings begin with their signatures.
 
-    take(a: array, /, indices: int | array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array
+take(a: array, /, indices: int | array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array
 """
 
 from __future__ import annotations

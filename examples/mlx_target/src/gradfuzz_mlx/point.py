@@ -16,7 +16,6 @@ from gradfuzz.targets.base.evaluate import Compiler, run_steps
 from gradfuzz.targets.base.plans import Plans
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Scenario
-
 from gradfuzz_mlx.arrays import UNITS, floating, to_mlx, to_numpy
 from gradfuzz_mlx.derivatives import derivative
 from gradfuzz_mlx.graph import MOVES, Graph, graph_of
@@ -106,8 +105,8 @@ class MlxPoint(Binding):
     # The rules -----------------------------------------------------------------------------------------------------
 
     def rules(self) -> list[str]:
-        """Primitives of F by the kinds of scenarios that ran; at order two those of its gradient too."""
-        tables = {"r": ("reverse", self.graph.names), "f": ("forward", self.graph.names), "second": ("second", self.graph.gradient)}
+        """Primitives of F by the kinds of scenarios that ran; at order two those of its derivatives."""
+        tables = {"r": ("reverse", self.graph.names), "f": ("forward", self.graph.names), "second": ("second", self.graph.derivative)}
         return sorted(f"{tables[kind][0]}:{name}" for kind in self._ran & tables.keys() for name in tables[kind][1])
 
     def fault(self) -> str:

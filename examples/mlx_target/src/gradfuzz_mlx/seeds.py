@@ -20,7 +20,6 @@ from gradfuzz.targets.base.probing import choices, filled, nudged, parsed
 from gradfuzz.targets.base.protocol import Overload, Parameter, SeedProgram, Vec
 from gradfuzz.targets.base.scenario import FORWARD, REVERSE
 from gradfuzz.targets.base.seeds import each_once
-
 from gradfuzz_mlx.parameters import documented_name
 
 _DATA = json.loads(Path(__file__).with_name("probes.json").read_text(encoding="utf-8"))
@@ -85,7 +84,9 @@ def attempts(path: str, ways: list[Overload]) -> Iterator[list[str]]:
     known = _DATA["calls"].get(path, [])
     profiles = _DATA["profiles"]
     if known:
-        yield from ([_filled(text, profile) for text in known] for profile in (profiles if any("$array" in t for t in known) else profiles[:1]))
+        yield from (
+            [_filled(text, profile) for text in known] for profile in (profiles if any("$array" in t for t in known) else profiles[:1])
+        )
         return
     for profile in profiles:
         yield [text for overload in ways[:MOST_OVERLOADS] for text in _texts(path, overload, profile)]

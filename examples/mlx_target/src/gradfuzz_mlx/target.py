@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Callable
 
 import mlx.core as mx
-import mlx.nn  # a namespace that Programs may call
+import mlx.nn  # noqa: F401  (a namespace that Programs may call)
 
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.model import Program
@@ -16,7 +16,6 @@ from gradfuzz.targets.base.plans import Plans
 from gradfuzz.targets.base.protocol import Overload, Refusal, SeedProgram
 from gradfuzz.targets.base.refusals import Refusals
 from gradfuzz.targets.homes import Home
-
 from gradfuzz_mlx.graph import Graph
 from gradfuzz_mlx.parameters import overloads
 from gradfuzz_mlx.point import MlxPoint

@@ -9,7 +9,6 @@ import mlx.core as mx
 
 from gradfuzz.targets.base.nesting import Derivative, Many, Tensors
 from gradfuzz.targets.base.scenario import Modes
-
 from gradfuzz_mlx.derivatives import derivative
 
 # How a batch's other member differs from the point: enough that mixing the two would show.
