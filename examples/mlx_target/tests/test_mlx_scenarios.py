@@ -13,10 +13,11 @@ from gradfuzz.targets.base.scenario import REVERSE, nestings
 PROGRAMS = {
     "doubles": 'x = tensor((3,), "float64", normal(seed=1))\ny = mlx.core.tanh(x) * x',
     "singles inside": 'x = tensor((3,), "float64", normal(seed=1))\ny = mlx.core.exp(x) * x',
-    "several": 'x = tensor((2, 3), "float64", normal(seed=1))\nw = tensor((3, 2), "float64", normal(seed=2))\ny = [x @ w, mlx.core.square(w)]',
+    "several": 'x = tensor((2, 3), "float64", normal(seed=1))\nw = tensor((3, 2), "float64", normal(seed=2))\ny = [x @ w, w * w]',
     "indices": 'x = tensor((4,), "float64", normal(seed=1))\ni = tensor((2,), "int32", listed([3, 0]))\ny = mlx.core.square(x[i]) * x[1]',
     "update": 'x = tensor((4, 3), "float64", normal(seed=1))\na = tensor((3,), "float64", normal(seed=2))\ny = x.at[1].add(a) * x',
-    "strides": 'x = tensor((4, 3), "float64", normal(seed=1), layout="transposed")\nz = tensor((3,), "float64", normal(seed=2), layout="strided")\n'
+    "strides": 'x = tensor((4, 3), "float64", normal(seed=1), layout="transposed")\n'
+    'z = tensor((3,), "float64", normal(seed=2), layout="strided")\n'
     "y = mlx.core.cumsum(x * z, 1) * x",
     "module": 'x = tensor((4, 3), "float64", normal(seed=1))\ny = mlx.nn.log_softmax(x) * x',
 }

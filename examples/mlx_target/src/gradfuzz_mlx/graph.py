@@ -90,9 +90,11 @@ _KERNELS: dict[str, tuple[Any, Any]] = {
     "ArcSinh": (mx.arcsinh, np.arcsinh), "ArcTanh": (mx.arctanh, np.arctanh), "Exp": (mx.exp, np.exp), "Expm1": (mx.expm1, np.expm1),
     "Log": (mx.log, np.log), "Log1p": (mx.log1p, np.log1p), "Sqrt": (mx.sqrt, np.sqrt), "Rsqrt": (mx.rsqrt, lambda x: 1 / np.sqrt(x)),
     "Sigmoid": (mx.sigmoid, lambda x: 1 / (1 + np.exp(-x))), "Erf": (mx.erf, _each(math.erf)), "Softmax": (mx.softmax, _softmax),
-    "ErfInv": (lambda x: _each(math.erf)(np.array(mx.erfinv(x))), lambda x: x), "LogSumExp": (mx.logsumexp, lambda x: np.log(np.exp(x).sum())),
+    "ErfInv": (lambda x: _each(math.erf)(np.array(mx.erfinv(x))), lambda x: x),
+    "LogSumExp": (mx.logsumexp, lambda x: np.log(np.exp(x).sum())),
     "LogAddExp": (lambda x: mx.logaddexp(x, 0.5 * x), lambda x: np.logaddexp(x, 0.5 * x)),
-    "Power": (lambda x: mx.power(x, x), lambda x: np.power(x, x)), "ArcTan2": (lambda x: mx.arctan2(x, 1 - x), lambda x: np.arctan2(x, 1 - x)),
+    "Power": (lambda x: mx.power(x, x), lambda x: np.power(x, x)),
+    "ArcTan2": (lambda x: mx.arctan2(x, 1 - x), lambda x: np.arctan2(x, 1 - x)),
 }  # fmt: skip
 
 

@@ -17,8 +17,8 @@ from gradfuzz.targets.base.protocol import Overload, Parameter
 LEFT_OUT = ("stream", "dtype")
 # The first of these words in an annotation says what kind a parameter is of.
 _KINDS = (
-    (r"(Sequence|list|tuple)\[(mlx\.core\.)?array", "tensors"), (r"\barray\b", "tensor"), (r"Literal|\bstr\b", "str"), (r"\bbool\b", "bool"),
-    (r"(^|[| ])int\b(?!\])", "int"), (r"\bint\b", "ints"), (r"\bfloat\b|\bscalar\b", "float"),
+    (r"(Sequence|list|tuple)\[(mlx\.core\.)?array", "tensors"), (r"\barray\b", "tensor"), (r"Literal|\bstr\b", "str"),
+    (r"\bbool\b", "bool"), (r"(^|[| ])int\b(?!\])", "int"), (r"\bint\b", "ints"), (r"\bfloat\b|\bscalar\b", "float"),
 )  # fmt: skip
 _WORD = re.compile(r"[\"'`]([a-z][a-z0-9_\-]{1,20})[\"'`]")
 _EMPTY = object()

@@ -51,10 +51,10 @@ def _all(target: Any, trying: Callable[[str], bool]) -> Iterator[SeedProgram]:
 
 def proper(path: str, function: Any, target: Any) -> str:
     """The name that a function's docstring gives it, where there is one: `acos` is `arccos` once more."""
-    space, _, name = path.rpartition(".")
-    documented = f"{space}.{documented_name(function)}"
-    if documented in (path, f"{space}.") or not space:
+    space, name = path.rpartition(".")[0], documented_name(function)
+    if not space or not name:
         return path
+    documented = f"{space}.{name}"
     try:
         target.compiler.resolve(documented)
     except ProgramError:
@@ -84,9 +84,8 @@ def attempts(path: str, ways: list[Overload]) -> Iterator[list[str]]:
     known = _DATA["calls"].get(path, [])
     profiles = _DATA["profiles"]
     if known:
-        yield from (
-            [_filled(text, profile) for text in known] for profile in (profiles if any("$array" in t for t in known) else profiles[:1])
-        )
+        varied = profiles if any("$array" in text for text in known) else profiles[:1]
+        yield from ([_filled(text, profile) for text in known] for profile in varied)
         return
     for profile in profiles:
         yield [text for overload in ways[:MOST_OVERLOADS] for text in _texts(path, overload, profile)]
