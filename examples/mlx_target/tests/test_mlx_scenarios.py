@@ -73,6 +73,24 @@ def test_a_rule_that_mlx_does_not_have_is_no_finding(target):
     assert examine(target, program, Options(order=1)).outcome == "unsupported"
 
 
+OUTSIDE = {
+    "take": "mlx.core.take(x, i, 0)",
+    "a part": "x[i]",
+    "a column": "x[..., i]",
+    "an update": "x.at[i].add(1.0)",
+    "classes": "mlx.nn.losses.nll_loss(x, i)",
+    "a window": "mlx.core.slice(x, i[:1], (0,), (2, 4))",
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_an_index_outside_of_its_axis_is_invalid_rather_than_tried(target, name):
+    """MLX does not check: it would read and write whatever lies there."""
+    text = 'x = tensor((3, 4), "float64", normal(seed=1))\ni = tensor((3,), "int32", listed([{}, 0, 1]))\ny = ' + OUTSIDE[name]
+    assert examine(target, parse(text.format(7), target.language), Options(order=1)).outcome == "invalid"
+    assert examine(target, parse(text.format(1), target.language), Options(order=1, ways=None)).outcome == "agree"
+
+
 def test_rules_are_the_primitives_that_scenarios_reached(target):
     program = parse('x = tensor((3,), "float64", normal(seed=1))\ny = mlx.core.tanh(x)', target.language)
     seen = examine(target, program, Options(order=2), keep_rules=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.metadata import version
 from typing import Any
 
 import mlx.core as mx
@@ -18,7 +19,7 @@ from gradfuzz_mlx.derivatives import derivative
 class MlxFunctions(Functions):
     """The installed MLX."""
 
-    version = str(mx.__version__)
+    version = version("mlx")
     own_integers = True
 
     @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import math
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import mlx.core as mx
@@ -45,7 +45,7 @@ def graph_of(function: Many, xs: Tensors) -> Graph:
     derivative: frozenset[str] = frozenset()
     for differentiated in (_gradients, _tangents):
         try:
-            found, other = _primitives(lambda inputs, how=differentiated: how(function, inputs), xs)
+            found, other = _primitives(partial(differentiated, function), xs)
         except Exception:  # what the library has no rule for
             continue
         derivative, unit = derivative | found, max(unit, other)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from importlib.metadata import version
 from typing import Any, Callable
 
 import mlx.core as mx
@@ -11,11 +12,11 @@ import mlx.nn  # noqa: F401  (a namespace that Programs may call)
 
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.model import Program
-from gradfuzz.targets.base.evaluate import Compiler
 from gradfuzz.targets.base.plans import Plans
 from gradfuzz.targets.base.protocol import Overload, Refusal, SeedProgram
 from gradfuzz.targets.base.refusals import Refusals
 from gradfuzz.targets.homes import Home
+from gradfuzz_mlx.bounds import BoundedCompiler
 from gradfuzz_mlx.graph import Graph
 from gradfuzz_mlx.parameters import overloads
 from gradfuzz_mlx.point import MlxPoint
@@ -38,9 +39,9 @@ class MlxTarget:
 
     def __init__(self, home: Home, modules: tuple[str, ...] = ()) -> None:
         self.name = home.name
-        self.version = str(mx.__version__)
+        self.version = version("mlx")
         self.language = home.language(modules)
-        self.compiler = Compiler(self.language)
+        self.compiler = BoundedCompiler(self.language)
         self.graphs: Plans[Graph] = Plans(MOST_GRAPHS)
         self._overloads: dict[str, list[Overload]] = {}
         self._refusals = Refusals(home.data("refusals"))
