@@ -94,6 +94,10 @@ _KERNELS: dict[str, tuple[Any, Any]] = {
     "LogSumExp": (mx.logsumexp, lambda x: np.log(np.exp(x).sum())),
     "LogAddExp": (lambda x: mx.logaddexp(x, 0.5 * x), lambda x: np.logaddexp(x, 0.5 * x)),
     "Power": (lambda x: mx.power(x, x), lambda x: np.power(x, x)),
+    "Convolution": (
+        lambda x: mx.conv2d(x.reshape(1, 1, 2, 2), x[:2].reshape(1, 1, 1, 2)).reshape(-1),
+        lambda x: x.reshape(2, 2) @ x[:2],
+    ),
     "ArcTan2": (lambda x: mx.arctan2(x, 1 - x), lambda x: np.arctan2(x, 1 - x)),
 }  # fmt: skip
 
