@@ -102,17 +102,16 @@ def _place(x: Array, box: tuple[float, float], count: int) -> tuple[Array, Array
     return index, position - index
 
 
-def learn(target: Target, ops: Iterable[Op], tick: Callable[[int], None] = lambda _: None) -> Vocabulary:
-    """Try everything once."""
+def learn(target: Target, ops: Iterable[Op], trying: Callable[[int], bool] = lambda _: True) -> Vocabulary:
+    """Try everything once. `trying`: see find_ops."""
     unary = [u for u in (_unary(target, op) for op in ops if not op.after) if u is not None]
     known = {u.func for u in unary}
     binary: list[Binary] = []
     reductions: list[Reduction] = []
     products: list[str] = []
     for count, (name, function) in enumerate(callables(target.language)):
-        tick(count)
         needed = required(function)
-        if name in known or name.startswith(".") or (needed is not None and len(needed) > 2):
+        if not trying(count) or name in known or name.startswith(".") or (needed is not None and len(needed) > 2):
             continue
         if needed is None or len(needed) == 2:
             if _is_product(target, name):

@@ -17,6 +17,8 @@ from gradfuzz.targets.homes import home_of
 
 # Looking at a library tells of each function it tries: one that takes this long does not come back.
 LEARN_LIMIT = 60.0
+# More calls than this that kill the process say that something else is wrong.
+MOST_DEADLY = 50
 
 
 def cache_folder() -> Path:
@@ -51,7 +53,12 @@ def learnt(pool: Pool, do: str, what: str, rooms: tuple[str, ...], say: Callable
     if not launch.modules and path.exists():
         return json.loads(path.read_text(encoding="utf-8"))
     say(f"looking for {what} of {launch.target} {pool.version} (once per version)")
-    event = pool.run(do, limit=LEARN_LIMIT, fresh=True, **fields)
+    deadly: list[int] = []  # a call that kills the process when it is tried out is left out the next time
+    while True:
+        event = pool.run(do, deadly=deadly, limit=LEARN_LIMIT, fresh=True, **fields)
+        if event.kind != "died" or event.data["index"] in deadly or len(deadly) >= MOST_DEADLY:
+            break
+        deadly.append(event.data["index"])
     if event.kind != "done" or "failed" in event.data:
         raise WorkerError(f"{what} of {launch.target} could not be found: {event.data.get('failed') or event.data.get('cause')}")
     if not launch.modules:

@@ -9,18 +9,17 @@ from pathlib import Path
 from gradfuzz.errors import WorkerError
 from gradfuzz.pool.pool import Pool
 from gradfuzz.program import from_json, parse, to_json
-from gradfuzz.seeds.cache import cache_path
+from gradfuzz.seeds.cache import MOST_DEADLY, cache_path
 from gradfuzz.seeds.seed import Seed
 from gradfuzz.targets.homes import language_for
 
 READ_LIMIT = 1200.0
-MOST_DEADLY = 50
 
 
 def library_seeds(pool: Pool, say: Callable[[str], None]) -> list[Seed]:
     """The target's own samples."""
     launch = pool.launch
-    path = cache_path("seeds", pool, "jsonl")
+    path = cache_path("-".join(("seeds", *launch.modules)), pool, "jsonl")  # a target may try out the user's modules, too
     if not path.exists():
         say(f"reading the samples of {launch.target} {pool.version} (once per version)")
         _read(pool, path, say)

@@ -58,5 +58,15 @@ def _row(index: int, judged: ChainResult) -> dict[str, Any]:
 
 def list_ops(target: Target, job: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """The target's single-argument ops."""
-    nothing = [0] * len(RANK)
-    return {"ops": [op.to_json() for op in find_ops(target, lambda count: progress.write(job["id"], count, nothing))]}
+    return {"ops": [op.to_json() for op in find_ops(target, noted(job, progress))]}
+
+
+def noted(job: dict[str, Any], progress: Progress) -> Callable[[int], bool]:
+    """Whether something may be tried out, by its number: what has killed a process before may not. The last number outlives this one."""
+    nothing, deadly = [0] * len(RANK), set(job.get("deadly", ()))
+
+    def trying(number: int) -> bool:
+        progress.write(job["id"], number, nothing)
+        return number not in deadly
+
+    return trying

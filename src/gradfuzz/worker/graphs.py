@@ -15,7 +15,7 @@ from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, INVALID, RANK
 from gradfuzz.targets.base.protocol import Target
 from gradfuzz.worker.batch import RULES_OF
-from gradfuzz.worker.chains import suspicion_of
+from gradfuzz.worker.chains import noted, suspicion_of
 from gradfuzz.worker.depth import Depth
 from gradfuzz.worker.progress import Progress
 
@@ -71,6 +71,5 @@ def _one(
 
 def list_words(target: Target, job: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """The target's vocabulary."""
-    nothing = [0] * len(RANK)
     ops = [Op.from_json(op) for op in job["ops"]]
-    return {"words": learn(target, ops, lambda count: progress.write(job["id"], count, nothing)).to_json()}
+    return {"words": learn(target, ops, noted(job, progress)).to_json()}

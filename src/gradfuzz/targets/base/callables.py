@@ -19,7 +19,7 @@ def callables(language: Language) -> Iterator[tuple[str, Any]]:
         found = _find(language, space)
         if isinstance(found, type):
             classes.append(found)
-        elif getattr(found, "__spec__", None) is not None:  # a module that fills itself as it is used lists what ran before
+        elif _is_module(found):
             for path, value in _functions(language, space, found):
                 if id(value) not in seen:
                     seen.add(id(value))
@@ -30,6 +30,11 @@ def callables(language: Language) -> Iterator[tuple[str, Any]]:
                 value = getattr(cls, name, None)
                 if callable(value) and not isinstance(value, type):
                     yield "." + name, value
+
+
+def _is_module(found: Any) -> bool:
+    """One that lists what it has: a module that fills itself as it is used (a class of its own, with no spec) lists what ran before."""
+    return type(found) is ModuleType or getattr(found, "__spec__", None) is not None
 
 
 def _functions(language: Language, space: str, module: Any) -> Iterator[tuple[str, Any]]:
