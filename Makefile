@@ -5,7 +5,9 @@ BIN := $(VENV)/bin
 EXTRAS ?= torch,jax,tensorflow,testing,accuracy
 SHELL := /bin/bash
 
-.PHONY: run test lint types lines unit old-python bench wheel clean
+MLX := examples/mlx_target
+
+.PHONY: run test lint types lines unit old-python example bench wheel clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -25,7 +27,7 @@ run: $(VENV)/.run  ## fuzz PyTorch for a minute on all cores and write the repor
 	$(BIN)/gradfuzz findings
 	$(BIN)/gradfuzz report
 
-test: $(VENV)/.test lint types lines old-python unit  ## lint, types, the line of the map, the oldest Python, all tests
+test: $(VENV)/.test lint types lines old-python unit example  ## lint, types, the rooms, the oldest Python, all tests
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check src tests benchmarks examples
@@ -43,6 +45,15 @@ old-python: $(VENV)/.test
 unit: $(VENV)/.test
 	$(BIN)/pytest -n 2
 
+# In an environment of its own: with it installed, MLX would be one of the targets of the tests above.
+$(MLX)/.venv/.test: pyproject.toml constraints.txt $(MLX)/pyproject.toml
+	$(PYTHON) -m venv $(MLX)/.venv
+	$(MLX)/.venv/bin/pip install --quiet --constraint constraints.txt 'mlx[cpu]' pytest --editable '.[testing,accuracy]' --editable $(MLX)
+	touch $@
+
+example: $(MLX)/.venv/.test  ## the tests of the target that comes from a package of its own
+	cd $(MLX) && .venv/bin/python -m pytest
+
 bench: $(VENV)/.test  ## the tables of docs/benchmarks.md
 	$(BIN)/python benchmarks/gradcheck_ratio.py
 	$(BIN)/python benchmarks/torch_share.py
@@ -58,4 +69,4 @@ wheel: $(VENV)/.test
 	$(BIN)/python -m build --wheel
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info
+	rm -rf $(VENV) $(MLX)/.venv build dist *.egg-info

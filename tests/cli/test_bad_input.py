@@ -32,6 +32,7 @@ CASES = [
     (("findings",), "there is no store"),
     (("show", "x"), "there is no store"),
     (("report",), "there is no store"),
+    (("report", "--format", "stone"), "--format stone: there is no such format; known: html"),
     (("check", "none.py"), "none.py cannot be read"),
 ]
 

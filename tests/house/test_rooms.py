@@ -95,3 +95,16 @@ def test_a_package_from_elsewhere_brings_a_target(tmp_path, monkeypatch):
         assert found.language().refusal("elsewhere.sin") is None and found.language().refusal("elsewhere.load")
     finally:
         homes_module.homes.cache_clear()
+
+
+def test_a_sort_of_edits_is_found_by_looking():
+    from gradfuzz.mutate.edits import SORTS
+
+    files = {p.stem for p in (SOURCE / "mutate" / "sorts").glob("*.py")} - {"__init__"}
+    assert files == {sort.draw.__module__.rsplit(".", 1)[-1] for sort in SORTS} and len(files) > 4
+
+
+def test_a_format_is_found_by_looking():
+    from gradfuzz.report.formats import formats
+
+    assert {write.__module__ for write in formats().values()} == {"gradfuzz.report.html"} and set(formats()) == {"html"}

@@ -9,14 +9,18 @@ import typer
 
 from gradfuzz.cli.console import out
 from gradfuzz.cli.run import DEFAULT_STORE, StoreOption
-from gradfuzz.report.html import write_report
+from gradfuzz.errors import GradfuzzError
+from gradfuzz.report.formats import formats
 from gradfuzz.store import Store
 
 
 def report(
     store: StoreOption = DEFAULT_STORE,
     folder: Annotated[Path, typer.Option("--out", help="The folder to write into; it is made if need be.")] = Path("gradfuzz-report"),
+    form: Annotated[str, typer.Option("--format", help="As what: " + ", ".join(formats()) + ".")] = "html",
 ) -> None:
     """Write the store's campaigns and findings as a self-contained HTML page, with each finding's script beside it."""
-    page = write_report(Store(store, create=False), folder)
+    if form not in formats():
+        raise GradfuzzError(f"--format {form}: there is no such format; known: {', '.join(formats())}")
+    page = formats()[form](Store(store, create=False), folder)
     out.print(f"wrote {page}", markup=False)

@@ -21,10 +21,11 @@ _environment = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")), autoescape=True, undefined=jinja2.StrictUndefined
 )
 
+FORMAT = "html"
 MESSAGES = 8  # shown per kind of refusal
 
 
-def write_report(store: Store, folder: Path) -> Path:
+def write(store: Store, folder: Path) -> Path:
     """index.html, and a script and an issue text for each finding. Files appear whole."""
     try:
         (folder / "findings").mkdir(parents=True, exist_ok=True)
