@@ -1,0 +1,43 @@
+"""Scripts stand alone, and prove no more than what is so: a healthy function's script says that all is well."""
+
+import subprocess
+import sys
+
+import pytest
+
+from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.script import script
+from gradfuzz.oracles.verdict import Verdict
+from gradfuzz.program import parse
+from gradfuzz.targets.base.scenario import FORWARD, REVERSE, Scenario
+from gradfuzz.targets.homes import language_for
+
+
+def run(target, text, scenarios, order=1, **detail):
+    program = parse(text, language_for(target))
+    verdict = Verdict("disagree", "gradient", "gradient", order, scenarios, "differs", 1.0, 2.0, 1e-9, detail)
+    source = script(Finding(target, "0", program.api, verdict, program, True))
+    return subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=120)
+
+
+SYMMETRIC = 'x = tensor((3, 3), "float64", normal(seed=1), structure="{}")\ny = torch.{}(x)\n'
+
+
+@pytest.mark.parametrize("structure, function", [("positive_definite", "linalg.cholesky"), ("symmetric", "linalg.eigvalsh")])
+@pytest.mark.parametrize("element", [None, "x[0, 1]"])
+def test_directions_stay_inside_the_structure_of_the_inputs(structure, function, element):
+    """These functions read one triangle: a step that leaves the symmetric matrices would accuse them of what they do not promise."""
+    done = run("torch", SYMMETRIC.format(structure, function), [REVERSE, FORWARD], element=element)
+    assert done.returncode == 0 and "fixed: they agree" in done.stdout, done.stdout + done.stderr
+
+
+def test_an_element_of_a_module_s_parameter_can_be_at_fault():
+    text = 'x = tensor((2, 3), "float64", normal(seed=1))\nm = torch.nn.Linear(3, 2)\ny = m(x)\n'
+    done = run("torch", text, [REVERSE], element="m.weight[1, 0]")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("modes", [("r", "r"), ("r", "f"), ("f", "r"), ("f", "f")])
+def test_every_nesting_has_its_script(modes):
+    done = run("torch", 'x = tensor((3,), "float64", normal(seed=1))\ny = torch.sin(x)\n', [Scenario(modes)], order=2, element="x[1]")
+    assert done.returncode == 0, done.stdout + done.stderr
