@@ -10,7 +10,8 @@ from gradfuzz.mutate.arguments import Menu, draw_argument, draw_dropped, draw_na
 from gradfuzz.mutate.edits import Edit, apply
 from gradfuzz.mutate.numbers import other_values
 from gradfuzz.program.codec import values_to_json
-from gradfuzz.program.model import DISCRETE, MAX_ELEMENTS, Program, Tensor
+from gradfuzz.program.limits import MAX_ELEMENTS
+from gradfuzz.program.model import DISCRETE, Program, Tensor
 
 MAX_EDITS = 3
 MUTANT_ELEMENTS = min(MAX_ELEMENTS, 2**16)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Callable
 
 from gradfuzz.errors import ProgramError
-from gradfuzz.program.limits import MAX_CALLS, MAX_RANK
-from gradfuzz.program.limits import MAX_ELEMENTS as MAX_ELEMENTS
+from gradfuzz.program.limits import MAX_CALLS, MAX_ELEMENTS, MAX_RANK
 
 FLOATS = ("float64", "float32", "float16", "bfloat16")
 COMPLEXES = ("complex128", "complex64")
