@@ -116,6 +116,7 @@ class _Expressions:
             reason = self.language.attribute_refusal(node.name) if isinstance(node.name, str) else f"{shown(node.name)} is not a name"
             if reason:
                 raise ProgramError(reason)
+            self._value(node.base)
             self.check(node.base, depth + 1)
         elif kind is Item:
             self.check(node.base, depth + 1)
@@ -140,6 +141,7 @@ class _Expressions:
             reason = self.language.method_refusal(func[1:]) if func != "()" else None
             if reason or (func != "()" and not is_plain(func[1:])):
                 raise ProgramError(reason or f"{shown(func)} is not a method")
+            self._value(call.args[0])
         else:
             self._path(func)
         for argument in call.args:
@@ -150,6 +152,11 @@ class _Expressions:
             self.check(value, depth + 1)
         if len({key for key, _ in call.kwargs}) != len(call.kwargs):
             raise ProgramError("an argument is given by the same name twice")
+
+    def _value(self, node: Expr) -> None:
+        """What a dot or a bracket follows: after the name of an API, in text, they would be part of the name."""
+        if type(node) is Name:
+            raise ProgramError(f"{shown(node.path)} is a name of the API: its parts and calls are written as such")
 
     def _path(self, path: object) -> None:
         if not isinstance(path, str) or "." not in path or not all(map(is_plain, path.split("."))):

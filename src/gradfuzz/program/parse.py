@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import warnings
 from typing import Any, Callable, NoReturn
 
 from gradfuzz.errors import ProgramError
@@ -26,7 +27,9 @@ def parse(text: str, language: Language) -> Program:
     if len(text) > MAX_TEXT:
         raise ProgramError(f"the text has {len(text)} characters; the limit is {MAX_TEXT}")
     try:
-        tree = ast.parse(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about strange escapes and the like: they are refused or harmless
+            tree = ast.parse(text)
     except SyntaxError as error:
         raise ProgramError(f"not Python: {error.msg}", error.lineno or 1, error.offset or 1) from None
     except (ValueError, RecursionError, MemoryError) as error:
