@@ -172,7 +172,22 @@ NAMES = [
     "__globals__", "__builtins__", "__class__", "__init__", "_x", "numpy", "x y", "x\ny", "x;import os", "x)(", "", "import", "lambda", "None",
     "х", "ｘ", "x\u0000", "x\u202e", "\ud800", "x'", 'x"', "x.y", "x=1", "a" * 2000, "os.system", "torch.load", "__import__('os')", "sys", "np",
 ]  # fmt: skip
-JUNK: list[Any] = [None, True, -1, 2**200, 1e308, "", "__globals__", [], {}, [[]], {"ref": "nosuch"}, {"a": 1}, {"float": "1e5"}, {"complex": [1]}]
+JUNK: list[Any] = [
+    None,
+    True,
+    -1,
+    2**200,
+    1e308,
+    "",
+    "__globals__",
+    [],
+    {},
+    [[]],
+    {"ref": "nosuch"},
+    {"a": 1},
+    {"float": "1e5"},
+    {"complex": [1]},
+]
 
 
 def data() -> Iterator[tuple[list[Any], Any]]:
@@ -246,7 +261,20 @@ def rows() -> Iterator[str]:
         yield json.dumps({**GOOD_ROW, "api": api})
     for source in ("a\nb", "\x1b]0;title\x07", "a" * 5000, "\u202e", "\x00"):
         yield json.dumps({**GOOD_ROW, "source": source})
-    yield from ("{", "[]", "3", "null", '"torch.add"', "nothing", "{'api': 1}", '{"api": }', "[" * 3000 + "]" * 3000, '{"api": NaN', "\x00", "\ufeff{}")
+    yield from (
+        "{",
+        "[]",
+        "3",
+        "null",
+        '"torch.add"',
+        "nothing",
+        "{'api': 1}",
+        '{"api": }',
+        "[" * 3000 + "]" * 3000,
+        '{"api": NaN',
+        "\x00",
+        "\ufeff{}",
+    )
 
 
 def write() -> None:

@@ -19,7 +19,9 @@ KEYS = "ref name attr item slice call args kwargs tuple ellipsis complex float t
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from(WORDS)
 anything = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=4), inner, max_size=4), max_leaves=20
+    scalars,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=4), inner, max_size=4),
+    max_leaves=20,
 )
 places = st.sampled_from([place for place, _ in _places(GOOD)])
 

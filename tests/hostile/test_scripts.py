@@ -58,7 +58,9 @@ def test_the_reason_of_a_death_stays_in_the_docstring(target, text):
 
 
 @pytest.mark.parametrize("target", SIN)
-@pytest.mark.parametrize("element", ['x[0]\nimport os', 'x"].a[0', "x[__import__('os')]", "x[0][0]", "exec('1')[0]", 3, None, ["x"], "x[-1]", "x"])
+@pytest.mark.parametrize(
+    "element", ["x[0]\nimport os", 'x"].a[0', "x[__import__('os')]", "x[0][0]", "exec('1')[0]", 3, None, ["x"], "x[-1]", "x"]
+)
 def test_an_element_is_an_element_or_is_left_out(target, element):
     verdict = replace(finding(target).verdict, detail={"element": element})
     assert shape(script(finding(target, verdict=verdict))) == shape(script(finding(target, verdict=replace(verdict, detail={}))))

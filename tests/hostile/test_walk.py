@@ -99,7 +99,19 @@ def test_functions_and_classes_of_the_library_have_no_methods_for_programs(targe
 
 def test_tensors_are_asked_for_nothing_private_and_nothing_that_leaves_the_library(target):
     language = target.language
-    for name in ("__class__", "_value", "__reduce__", "numpy", "tolist", "tofile", "tobytes", "dump", "register_hook", "apply_", "backward"):
+    for name in (
+        "__class__",
+        "_value",
+        "__reduce__",
+        "numpy",
+        "tolist",
+        "tofile",
+        "tobytes",
+        "dump",
+        "register_hook",
+        "apply_",
+        "backward",
+    ):
         assert language.method_refusal(name), name
     for name in ("__class__", "__dict__", "data", "grad_fn", "device", "_base", "__globals__"):
         assert language.attribute_refusal(name), name
