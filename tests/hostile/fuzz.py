@@ -19,11 +19,15 @@ from gradfuzz.targets.homes import language_for
 
 LANGUAGE = language_for("torch")
 HERE = Path(__file__).parent
-WORDS = (
-    "torch F nn sin load importlib importlib.import_module __class__ __globals__ numpy x y tensor normal scaled float64 ref name attr item slice call args "
-    "kwargs tuple ellipsis complex float format statements names expr shape dtype values kind seed grad layout structure exec os system ( ) [ ] { } . , : = "
-    "+ - * ** // @ % < == ~ ' \" \\ # \n \t ; 0 1 -1 1e308 9999999999999999999999 true null None True lambda import if for := -> \x00 \x1b \u202e х ｘ é 😀"
-).split(" ")
+WORDS = [
+    "torch", "F", "nn", "sin", "load", "importlib", "importlib.import_module", "__class__", "__globals__", "numpy", "x", "y",
+    "tensor", "normal", "scaled", "float64", "ref", "name", "attr", "item", "slice", "call", "args", "kwargs", "tuple",
+    "ellipsis", "complex", "float", "format", "statements", "names", "expr", "shape", "dtype", "values", "kind", "seed", "grad",
+    "layout", "structure", "exec", "os", "system", "(", ")", "[", "]", "{", "}", ".", ",", ":", "=", "+", "-", "*", "**", "//",
+    "@", "%", "<", "==", "~", "'", "\"", "\\", "#", "\n", "\t", ";", "0", "1", "-1", "1e308", "9999999999999999999999", "true",
+    "null", "None", "True", "lambda", "import", "if", "for", ":=", "->", "\x00", "\x1b", "\u202e", "\u0445", "\uff58", "\u00e9",
+    "\U0001f600",
+]  # fmt: skip
 
 
 def look(data: Any) -> str:
@@ -56,9 +60,9 @@ def starts() -> list[bytes]:
     from tests.hostile.grow import GOOD, LAST, changed
 
     texts = [json.loads(line)["text"] for line in (HERE / "texts.jsonl").read_text(encoding="utf-8").splitlines()]
-    places = [json.loads(line) for line in (HERE / "data.jsonl").read_text(encoding="utf-8").splitlines()][::7]
+    changes = [json.loads(line) for line in (HERE / "data.jsonl").read_text(encoding="utf-8").splitlines()][::7]
     fine = [to_text(from_json(GOOD)), 'x = tensor((2, 3), "float64", normal(seed=1))\n' + LAST["torch"]]
-    data = [json.dumps(GOOD), *(json.dumps(changed(GOOD, place, value)) for place, value in places)]
+    data = [json.dumps(GOOD), *(json.dumps(changed(GOOD, place, value)) for place, value in changes)]
     return [text.encode("utf-8", "replace") for text in [*fine, *texts, *data]]
 
 
@@ -89,10 +93,10 @@ def mutated(chance: random.Random, pool: list[bytes]) -> bytes:
 
 def shuffled(chance: random.Random, whole: Any, parts: list[Any]) -> Any:
     """A Program's data with parts of it, or of nothing, put where others were."""
-    from tests.hostile.grow import _places, changed
+    from tests.hostile.grow import changed, places
 
     for _ in range(chance.choice((1, 1, 2, 3))):
-        place, _ = chance.choice(list(_places(whole)))
+        place, _ = chance.choice(list(places(whole)))
         whole = changed(whole, place, chance.choice(parts) if chance.random() < 0.7 else chance.choice(WORDS))
         if not isinstance(whole, dict):
             break
@@ -100,10 +104,10 @@ def shuffled(chance: random.Random, whole: Any, parts: list[Any]) -> Any:
 
 
 def plain(seconds: float, seed: int = 0) -> dict[str, int]:
-    from tests.hostile.grow import GOOD, JUNK, NAMES, _places
+    from tests.hostile.grow import GOOD, JUNK, NAMES, places
 
     chance, pool, seen = random.Random(seed), starts(), dict[str, int]()
-    parts, whole = [*JUNK, *NAMES, *(part for _, part in _places(GOOD))], [GOOD]
+    parts, whole = [*JUNK, *NAMES, *(part for _, part in places(GOOD))], [GOOD]
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         for turn in range(200):

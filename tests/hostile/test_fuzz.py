@@ -12,18 +12,17 @@ from gradfuzz.errors import ProgramError
 from gradfuzz.program import from_json, gate, parse, to_text
 from gradfuzz.targets.homes import language_for
 from tests.hostile.fuzz import WORDS, look, plain
-from tests.hostile.grow import GOOD, _places, changed
+from tests.hostile.grow import GOOD, changed, places
 
 TORCH = language_for("torch")
-KEYS = "ref name attr item slice call args kwargs tuple ellipsis complex float tensor expr names values kind seed shape dtype grad layout structure".split()
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from(WORDS)
 anything = st.recursive(
     scalars,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=4), inner, max_size=4),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(WORDS) | st.text(max_size=4), inner, max_size=4),
     max_leaves=20,
 )
-places = st.sampled_from([place for place, _ in _places(GOOD)])
+somewhere = st.sampled_from([place for place, _ in places(GOOD)])
 
 
 def read(data: Any) -> None:
@@ -44,7 +43,7 @@ def test_any_json(data):
 
 
 @settings(max_examples=1500, deadline=None)
-@given(places, anything)
+@given(somewhere, anything)
 def test_a_program_with_anything_anywhere(place, value):
     read(changed(GOOD, place, value))
 

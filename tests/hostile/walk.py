@@ -1,4 +1,4 @@
-"""Everything that a Program can name on an installed library: namespaces and what is in them, one level deeper where the language goes there."""
+"""Everything that a Program can name on an installed library: what is in its namespaces, and one level deeper."""
 
 from __future__ import annotations
 
