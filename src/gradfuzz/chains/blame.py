@@ -17,7 +17,8 @@ from gradfuzz.oracles.check import Examination, Options, examine
 from gradfuzz.oracles.gradient import STEP
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.verdict import AGREE, INCONCLUSIVE, UNSUPPORTED, Verdict
-from gradfuzz.program.model import MAX_ELEMENTS, Attr, Call, Item, Let, Program, Ref, Tensor, Values, walk
+from gradfuzz.program.limits import MAX_ELEMENTS
+from gradfuzz.program.model import Attr, Call, Item, Let, Program, Ref, Tensor, Values, walk
 from gradfuzz.targets.base.protocol import Outcome, Target, Vec
 from gradfuzz.targets.base.scenario import Scenario, pure
 

@@ -41,6 +41,8 @@ def check(
     with Pool(launch, 1) as pool:
         event = pool.run("examine", program=to_json(program), options=Options(order, None, seed, ways=None).to_json())
         version = pool.version
+    if "refused" in event.data:
+        raise GradfuzzError(f"{file}: {event.data['refused']}")
     out.print(f"{target} {version}, {program.api}", markup=False)
     if event.kind == "died":
         out.print(f"[bold red]the process died: {event.data['cause']}[/]")

@@ -1,19 +1,22 @@
 """The script that proves a finding: it imports the library and NumPy alone, and exits 1 for as long as the bug is there.
 
-What a script says is the target's own (its script.py.j2); what goes into it is the same for all.
+What a script says is the target's own (its script.py.j2); what goes into it is the same for all: a Program that has passed the gate,
+numbers, names that are nothing but names, and prose that is escaped. Nothing that a finding holds can become code but its Program.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 
 import jinja2
 
+from gradfuzz.errors import ProgramError
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.numpy_code import array_code
 from gradfuzz.oracles.kinds import KINDS
-from gradfuzz.program import Program
+from gradfuzz.program import Program, gate
 from gradfuzz.program.model import Call, Let, Name, Ref, Tensor, walk
 from gradfuzz.program.text import statement_text
 from gradfuzz.targets.homes import Home, home_of
@@ -24,13 +27,24 @@ MOST_TOLERANCE = 1e-6
 PRECISION_TOLERANCE = 0.05
 
 
+# An input, or a parameter of a module that the Program made, and an index.
+_ELEMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_.]*)(\[[0-9, ]*\])\Z")
+
+
 @lru_cache(maxsize=8)
 def _template(home: Home) -> jinja2.Template:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(home.folder), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined, autoescape=False,
     )  # fmt: skip
+    environment.filters["prose"] = prose
     return environment.get_template("script.py.j2")
+
+
+def prose(text: str) -> str:
+    """A text as one line inside a docstring, which it cannot end."""
+    visible = "".join(c if c.isprintable() else ascii(c)[1:-1] if c != "\n" else " " for c in str(text).replace("\\", "\\\\"))
+    return visible.replace('"', '\\"')
 
 
 @dataclass
@@ -45,8 +59,11 @@ class Input:
 
 
 def script(finding: Finding) -> str:
-    """The script's text."""
-    home, program, verdict = home_of(finding.target), finding.program, finding.verdict
+    """The script's text. ProgramError for a finding whose Program does not pass the gate."""
+    home, verdict = home_of(finding.target), finding.verdict
+    program = gate.check(finding.program, home.language(finding.modules))
+    if not all(gate.is_plain(part) for module in finding.modules for part in module.split(".")):
+        raise ProgramError("a module of the user's own has a name that is none")
     differentiable = [name for name, r in program.inputs.items() if r.differentiable]
     fixed = [name for name, r in program.inputs.items() if not r.differentiable]
     # What is computed last is the output, whatever it looks like.
@@ -72,6 +89,7 @@ def script(finding: Finding) -> str:
         dtype=_module_dtype(program),
         numeric=KINDS[verdict.kind].numeric and verdict.oracle != "precision",
         user_modules=finding.modules,
+        limit=float(finding.limit),
     )
 
 
@@ -123,10 +141,8 @@ def _module_dtype(program: Program) -> str:
 def _element(finding: Finding) -> tuple[str, str] | None:
     """("x", "[0, 1]") of the element that a wrong derivative was narrowed down to."""
     element = finding.verdict.detail.get("element")
-    if not element or "[" not in element:
-        return None
-    name, _, index = element.partition("[")
-    return name, "[" + (index if index != "]" else "()]")
+    match = _ELEMENT.match(element) if isinstance(element, str) else None
+    return (match.group(1), match.group(2).replace("[]", "[()]")) if match else None
 
 
 def _tolerance(finding: Finding) -> float:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
+from gradfuzz.errors import ProgramError
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.inside.confirm import Confirmed
 from gradfuzz.findings.inside.suspicion import Suspicion
@@ -14,6 +16,7 @@ from gradfuzz.findings.postmortem import Death, DeathDesk
 from gradfuzz.findings.script import script
 from gradfuzz.pool.launch import Launch
 from gradfuzz.pool.pool import Event, Pool
+from gradfuzz.targets.homes import language_for
 
 CONFIRM_LIMIT = 90.0
 SCRIPT_LIMIT = 60.0
@@ -61,9 +64,11 @@ class Triage:
         return len(self.pending)
 
     def take_up(self, suspicions: list[tuple[str, Suspicion]]) -> None:
-        """What an earlier run suspected and did not get round to."""
+        """What an earlier run suspected and did not get round to. What does not pass the gate stays where it lies."""
+        language = language_for(self.launch.target, self.launch.modules)
         for key, suspicion in suspicions:
-            self._begin(key, suspicion)
+            with contextlib.suppress(ProgramError):
+                self._begin(key, suspicion.check(language))
 
     def suspect(self, suspicion: Suspicion) -> str:
         """A worker's suspicion; returns its key."""

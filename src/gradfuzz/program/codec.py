@@ -1,10 +1,15 @@
-"""Program to JSON and back. The JSON form is what travels between processes and lies in the store."""
+"""Program to JSON and back. The JSON form is what travels between processes and lies in the store.
+
+Reading is strict: data of any other form than what is written here is refused with a ProgramError, and nothing else is ever raised.
+What the names in it mean is for the gate to judge.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from gradfuzz.errors import ProgramError
+from gradfuzz.program.limits import MAX_DEPTH, MAX_NODES, MAX_STATEMENTS
 from gradfuzz.program.model import Attr, Call, Expr, Item, Let, Name, Program, Ref, Slice, Tensor, Values
 from gradfuzz.program.text import number_text
 from gradfuzz.program.values import check_values
@@ -18,23 +23,24 @@ def to_json(program: Program) -> dict[str, Any]:
 
 def from_json(data: Any) -> Program:
     """The Program behind the data; ProgramError if the data is not of our form."""
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
+    if not isinstance(data, dict) or type(data.get("format")) is not int or data["format"] != FORMAT:
         raise ProgramError(f"not a Program of format {FORMAT}")
-    try:
-        return Program(tuple(_unlet(s) for s in data["statements"])).check()
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise ProgramError(f"broken Program data: {error!r}") from None
+    rows = _field(data, "statements", list)
+    if len(rows) > MAX_STATEMENTS:
+        raise ProgramError(f"the Program has {len(rows)} statements; the limit is {MAX_STATEMENTS}")
+    reader = _Reader()
+    return Program(tuple(reader.let(row) for row in rows)).check()
+
+
+def values_from_json(data: Any) -> Values:
+    """A distribution behind its data; ProgramError if there is none such."""
+    return _Reader().values(data, 0)
 
 
 def _let(statement: Let) -> dict[str, Any]:
     value = statement.value
     body = {"tensor": _tensor(value)} if isinstance(value, Tensor) else {"expr": _expr(value)}
     return {"names": list(statement.names), **body}
-
-
-def _unlet(data: dict[str, Any]) -> Let:
-    value = _untensor(data["tensor"]) if "tensor" in data else _unexpr(data["expr"])
-    return Let(tuple(map(str, data["names"])), value)
 
 
 def _tensor(recipe: Tensor) -> dict[str, Any]:
@@ -46,13 +52,6 @@ def _tensor(recipe: Tensor) -> dict[str, Any]:
     if recipe.structure is not None:
         data["structure"] = recipe.structure
     return data
-
-
-def _untensor(data: dict[str, Any]) -> Tensor:
-    shape = tuple(int(n) for n in data["shape"])
-    values = check_values(values_from_json(data["values"]))
-    layout = data.get("layout", "contiguous")
-    return Tensor(shape, data["dtype"], values, bool(data.get("grad", True)), layout, data.get("structure"))
 
 
 def values_to_json(values: Values) -> dict[str, Any]:
@@ -67,16 +66,6 @@ def values_to_json(values: Values) -> dict[str, Any]:
     return data
 
 
-def values_from_json(data: dict[str, Any]) -> Values:
-    args = tuple(
-        values_from_json(a["values"]) if isinstance(a, dict) and "values" in a
-        else tuple(_unnumber(n) for n in a) if isinstance(a, list) else _unnumber(a)
-        for a in data.get("args", [])
-    )  # fmt: skip
-    seed = data.get("seed")
-    return Values(str(data["kind"]), args, None if seed is None else int(seed))
-
-
 def _number(number: Any) -> Any:
     """Numbers that JSON has stay as they are; the others are written as tagged text."""
     if isinstance(number, complex):
@@ -84,16 +73,6 @@ def _number(number: Any) -> Any:
     if isinstance(number, float) and (number != number or number in (float("inf"), float("-inf"))):
         return {"float": number_text(number)[7:-2]}
     return number
-
-
-def _unnumber(data: Any) -> Any:
-    if isinstance(data, dict):
-        if "complex" in data:
-            return complex(*(_unnumber(part) for part in data["complex"]))
-        return float(data["float"])
-    if data is not None and not isinstance(data, (bool, int, float)):
-        raise ProgramError(f"not a number: {data!r}")
-    return data
 
 
 def _expr(node: Expr) -> Any:
@@ -123,26 +102,127 @@ def _expr(node: Expr) -> Any:
     return _number(node)
 
 
-def _unexpr(data: Any) -> Expr:
-    if isinstance(data, list):
-        return [_unexpr(a) for a in data]
-    if not isinstance(data, dict):
+# Reading ---------------------------------------------------------------------------------------------------------------
+
+
+def _field(data: dict[str, Any], key: str, *kinds: type) -> Any:
+    """A field that must be there and of one of these types, to the letter: JSON's true is not a number here."""
+    found = data.get(key)
+    if type(found) not in kinds:
+        raise ProgramError(f"broken Program data: {key!r} is missing or of the wrong type")
+    return found
+
+
+def _only(data: dict[str, Any], *keys: str) -> None:
+    """Nothing but these fields: what is not read is not there."""
+    if not data.keys() <= set(keys):
+        raise ProgramError(f"broken Program data: a field besides {', '.join(keys)}")
+
+
+class _Reader:
+    """Reads one Program's data, and counts its parts."""
+
+    def __init__(self) -> None:
+        self.nodes = 0
+
+    def let(self, data: Any) -> Let:
+        if not isinstance(data, dict) or ("tensor" in data) == ("expr" in data):
+            raise ProgramError("broken Program data: a statement has names and either a tensor or an expression")
+        _only(data, "names", "tensor", "expr")
+        names = _field(data, "names", list)
+        if not all(type(name) is str for name in names) or ("tensor" in data and len(names) != 1):
+            raise ProgramError("broken Program data: the names of a statement are a list of strings, a tensor's just one")
+        return Let(tuple(names), self.tensor(data["tensor"]) if "tensor" in data else self.expr(data["expr"], 0))
+
+    def tensor(self, data: Any) -> Tensor:
+        if not isinstance(data, dict):
+            raise ProgramError("broken Program data: a tensor is an object")
+        _only(data, "shape", "dtype", "values", "grad", "layout", "structure")
+        shape = _field(data, "shape", list)
+        if not all(type(n) is int for n in shape):
+            raise ProgramError("broken Program data: a shape is a list of whole numbers")
+        grad = _field(data, "grad", bool) if "grad" in data else True
+        layout = _field(data, "layout", str) if "layout" in data else "contiguous"
+        structure = _field(data, "structure", str, type(None)) if "structure" in data else None
+        return Tensor(tuple(shape), _field(data, "dtype", str), self.values(data.get("values"), 0), grad, layout, structure)
+
+    def values(self, data: Any, depth: int) -> Values:
+        if not isinstance(data, dict) or depth > MAX_DEPTH:
+            raise ProgramError("broken Program data: values are an object, nested a few times at most")
+        _only(data, "kind", "args", "seed")
+        args = tuple(
+            self.values(a["values"], depth + 1) if isinstance(a, dict) and a.keys() == {"values"}
+            else tuple(_unnumber(n) for n in a) if isinstance(a, list) else _unnumber(a)
+            for a in (_field(data, "args", list) if "args" in data else ())
+        )  # fmt: skip
+        seed = _field(data, "seed", int, type(None)) if "seed" in data else None
+        return check_values(Values(_field(data, "kind", str), args, seed))
+
+    def expr(self, data: Any, depth: int) -> Expr:
+        self.nodes += 1
+        if depth > MAX_DEPTH or self.nodes > MAX_NODES:
+            raise ProgramError(f"expressions nest deeper than {MAX_DEPTH} or have more than {MAX_NODES} parts")
+        if isinstance(data, list):
+            return [self.expr(a, depth + 1) for a in data]
+        if data is None or type(data) in (bool, int, float, str):
+            return data
+        if not isinstance(data, dict):
+            raise ProgramError("broken Program data: an expression of an unknown type")
+        if "call" in data:
+            return self.call(data, depth)
+        if len(data) != 1:
+            raise ProgramError("broken Program data: an expression of several kinds at once")
+        ((kind, inner),) = data.items()
+        if kind in ("ref", "name"):
+            name = _field(data, kind, str)
+            return Ref(name) if kind == "ref" else Name(name)
+        if kind == "attr":
+            base, name = self.parts(inner, 2)
+            if type(name) is not str:
+                raise ProgramError("broken Program data: an attribute is a string")
+            return Attr(self.expr(base, depth + 1), name)
+        if kind == "item":
+            base, index = self.parts(inner, 2)
+            return Item(self.expr(base, depth + 1), self.expr(index, depth + 1))
+        if kind == "slice":
+            return Slice(*(self.expr(a, depth + 1) for a in self.parts(inner, 3)))
+        if kind == "tuple":
+            return tuple(self.expr(a, depth + 1) for a in _field(data, kind, list))
+        if kind == "ellipsis" and inner is True:
+            return ...
+        return _unnumber(data)
+
+    def call(self, data: dict[str, Any], depth: int) -> Call:
+        _only(data, "call", "args", "kwargs")
+        args = tuple(self.expr(a, depth + 1) for a in _field(data, "args", list))
+        pairs = [self.parts(pair, 2) for pair in (_field(data, "kwargs", list) if "kwargs" in data else ())]
+        if not all(type(key) is str for key, _ in pairs) or len({key for key, _ in pairs}) != len(pairs):
+            raise ProgramError("broken Program data: arguments given by name are pairs of a string and a value, each name once")
+        func = _field(data, "call", str)
+        if not func:
+            raise ProgramError("broken Program data: a call of nothing")
+        return Call(func, args, tuple((key, self.expr(value, depth + 1)) for key, value in pairs))
+
+    @staticmethod
+    def parts(data: Any, count: int) -> list[Any]:
+        if not isinstance(data, list) or len(data) != count:
+            raise ProgramError(f"broken Program data: a list of {count} is needed")
         return data
-    if "ref" in data:
-        return Ref(str(data["ref"]))
-    if "name" in data:
-        return Name(str(data["name"]))
-    if "item" in data:
-        return Item(*(_unexpr(a) for a in data["item"]))
-    if "attr" in data:
-        return Attr(_unexpr(data["attr"][0]), str(data["attr"][1]))
-    if "slice" in data:
-        return Slice(*(_unexpr(a) for a in data["slice"]))
-    if "call" in data:
-        args = tuple(_unexpr(a) for a in data["args"])
-        return Call(str(data["call"]), args, tuple((str(k), _unexpr(v)) for k, v in data.get("kwargs", [])))
-    if "tuple" in data:
-        return tuple(_unexpr(a) for a in data["tuple"])
-    if "ellipsis" in data:
-        return ...
-    return _unnumber(data)
+
+
+def _unnumber(data: Any) -> Any:
+    """A number: as JSON has it, or as tagged text where JSON has none."""
+    if isinstance(data, dict) and data.keys() == {"complex"}:
+        parts = data["complex"]
+        if isinstance(parts, list) and len(parts) == 2:
+            real, imaginary = (_unnumber(part) for part in parts)
+            if type(real) in (int, float) and type(imaginary) in (int, float):
+                try:
+                    return complex(real, imaginary)
+                except OverflowError:
+                    raise ProgramError("broken Program data: a complex number that is too large") from None
+    if isinstance(data, dict) and data.keys() == {"float"} and data["float"] in ("nan", "inf", "-inf"):
+        return float(data["float"])
+    if type(data) not in (bool, int, float):
+        raise ProgramError("broken Program data: not a number")
+    return data

@@ -23,6 +23,8 @@ class Language:
     attributes: tuple[str, ...]
     refused_patterns: dict[str, str] = field(default_factory=dict)  # reason by glob over full names
     modules: dict[str, str] = field(default_factory=dict)  # roots whose module has another name
+    trusted: tuple[str, ...] = ()  # the user's own modules, among the namespaces too
+    kinds: dict[str, Any] = field(default_factory=dict)  # what names may turn out to be; see targets/base/kinds.py
     wider_calls: dict[str, str] = field(default_factory=dict)  # of calls that convert to a lower precision: those that keep the double one
 
     @staticmethod
@@ -38,6 +40,8 @@ class Language:
             tuple(own.get("attributes", ())),
             _reasons(own.get("refused_patterns", {})),
             own.get("modules", {}),
+            (),
+            own.get("kinds", {}),
             own.get("wider_calls", {}),
         )
 
@@ -73,15 +77,22 @@ class Language:
         """SPACE.NAME.OVERLOAD and its like: one more level below a namespace that ends in `.*`."""
         return ".".join(segments[:-2]) + ".*" in self.namespaces
 
+    def attribute_refusal(self, name: str) -> str | None:
+        """Why `x.name` may not be read; None if it may."""
+        if name in self.attributes:
+            return None
+        return f"attribute {ascii(name)[1:-1][:60]} is not part of the language; allowed: {', '.join(self.attributes[:6])} …"
+
     def method_refusal(self, name: str) -> str | None:
+        """Why `x.name()` may not be called, whatever x is; None if that depends on x."""
         if name.startswith("_"):
-            return f"method {name}: private names are not part of the language"
+            return f"method {ascii(name)[1:-1][:60]}: private names are not part of the language"
         reason = self.refused_methods.get(name)
         return f"method {name}: {reason}" if reason else None
 
     def with_modules(self, modules: tuple[str, ...]) -> Language:
         """The same language with the user's own modules, which the user vouches for."""
-        return replace(self, namespaces=self.namespaces + modules)
+        return replace(self, namespaces=self.namespaces + modules, trusted=self.trusted + modules)
 
 
 def _reasons(*tables: dict[str, list[str]]) -> dict[str, str]:

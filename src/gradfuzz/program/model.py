@@ -7,10 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Callable
 
 from gradfuzz.errors import ProgramError
-
-MAX_ELEMENTS = 2**24
-MAX_CALLS = 64
-MAX_RANK = 12
+from gradfuzz.program.limits import MAX_CALLS, MAX_ELEMENTS, MAX_RANK
 
 FLOATS = ("float64", "float32", "float16", "bfloat16")
 COMPLEXES = ("complex128", "complex64")
@@ -45,13 +42,13 @@ class Tensor:
 
     def __post_init__(self) -> None:
         if self.dtype not in DTYPES:
-            raise ProgramError(f"unknown dtype {self.dtype!r}; use one of {', '.join(DTYPES)}")
+            raise ProgramError(f"unknown dtype {ascii(self.dtype)[:60]}; use one of {', '.join(DTYPES)}")
         if self.layout not in LAYOUTS:
-            raise ProgramError(f"unknown layout {self.layout!r}; use one of {', '.join(LAYOUTS)}")
+            raise ProgramError(f"unknown layout {ascii(self.layout)[:60]}; use one of {', '.join(LAYOUTS)}")
         if self.structure is not None and self.structure not in STRUCTURES:
-            raise ProgramError(f"unknown structure {self.structure!r}; use one of {', '.join(STRUCTURES)}")
-        if len(self.shape) > MAX_RANK or any(n < 0 for n in self.shape):
-            raise ProgramError(f"shape {self.shape} is not a shape of at most {MAX_RANK} sizes")
+            raise ProgramError(f"unknown structure {ascii(self.structure)[:60]}; use one of {', '.join(STRUCTURES)}")
+        if len(self.shape) > MAX_RANK or any(not 0 <= n <= MAX_ELEMENTS for n in self.shape):
+            raise ProgramError(f"shape {str(self.shape)[:60]} is not a shape of at most {MAX_RANK} sizes up to {MAX_ELEMENTS}")
 
     @property
     def elements(self) -> int:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, NoReturn
+import contextlib
+import warnings
+from typing import Any, Callable, NoReturn
 
 from gradfuzz.errors import ProgramError
+from gradfuzz.program import gate
 from gradfuzz.program.language import Language
+from gradfuzz.program.limits import MAX_DEPTH, MAX_STATEMENTS, MAX_TEXT
 from gradfuzz.program.model import Attr, Call, Expr, Item, Let, Name, Program, Ref, Slice, Tensor, Values
 from gradfuzz.program.values import KINDS, check_values
-
-MAX_TEXT = 1_000_000
-MAX_DEPTH = 60
 
 _BINARY = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
@@ -26,13 +27,17 @@ def parse(text: str, language: Language) -> Program:
     if len(text) > MAX_TEXT:
         raise ProgramError(f"the text has {len(text)} characters; the limit is {MAX_TEXT}")
     try:
-        tree = ast.parse(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about strange escapes and the like: they are refused or harmless
+            tree = ast.parse(text)
     except SyntaxError as error:
         raise ProgramError(f"not Python: {error.msg}", error.lineno or 1, error.offset or 1) from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise ProgramError(f"not Python: {error}", 1, 1) from None
     if not tree.body:
         raise ProgramError("the Program is empty; write at least one call", 1, 1)
+    if len(tree.body) > MAX_STATEMENTS:
+        raise ProgramError(f"the Program has {len(tree.body)} statements; the limit is {MAX_STATEMENTS}", 1, 1)
     reader = _Reader(language)
     return Program(tuple(reader.statement(node) for node in tree.body)).check()
 
@@ -56,6 +61,16 @@ class _Reader:
         self.depth = 0
 
     def statement(self, node: ast.stmt) -> Let:
+        """A statement that has passed the gate, like any that comes as data."""
+        read = self._statement(node)
+        try:
+            gate.check_statement(read, self.language, self.known)
+        except ProgramError as error:
+            _refuse(node, error.reason)
+        self.known.update(read.names)
+        return read
+
+    def _statement(self, node: ast.stmt) -> Let:
         if isinstance(node, ast.Expr):
             return Let((), self.expression(node.value))
         if not isinstance(node, ast.Assign) or len(node.targets) != 1:
@@ -68,7 +83,6 @@ class _Reader:
             value = self.recipe(node.value)
         else:
             value = self.expression(node.value)
-        self.known.update(names)
         return Let(names, value)
 
     def names(self, node: ast.expr) -> tuple[str, ...]:
@@ -77,10 +91,9 @@ class _Reader:
         for part in parts:
             if not isinstance(part, ast.Name):
                 _refuse(part, f"assignment to {_kind(part)} is not part of the language; assign to a plain name")
-            if part.id in self.language.roots() or part.id in ("tensor", "float", "complex", "slice") or part.id in KINDS:
-                _refuse(part, f"{part.id} has a meaning of its own here; choose another name")
-            if part.id.startswith("__"):
-                _refuse(part, f"{part.id}: names with two leading underscores are refused")
+            reason = gate.variable_refusal(part.id, self.language)
+            if reason:
+                _refuse(part, reason)
             names.append(part.id)
         return tuple(names)
 
@@ -107,11 +120,14 @@ class _Reader:
             _refuse(node, error.reason)
 
     def expression(self, node: ast.expr) -> Expr:
+        return self.nested(node, lambda: self._expression(node))
+
+    def nested(self, node: ast.expr, read: Callable[[], Expr]) -> Expr:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             _refuse(node, f"expressions nest deeper than {MAX_DEPTH}")
         try:
-            return self._expression(node)
+            return read()
         finally:
             self.depth -= 1
 
@@ -150,15 +166,16 @@ class _Reader:
         if isinstance(node, ast.Slice):
             return Slice(*(part and self.expression(part) for part in (node.lower, node.upper, node.step)))
         if isinstance(node, ast.Tuple):
-            return tuple(self.index(part) for part in node.elts)
+            return self.nested(node, lambda: tuple(self.index(part) for part in node.elts))
         return self.expression(node)
 
     def attribute(self, node: ast.Attribute) -> Expr:
         path = _dotted(node)
         if path and path.split(".")[0] not in self.known:
             return Name(self.api(node, path))
-        if node.attr not in self.language.attributes:
-            _refuse(node, f"attribute {node.attr} is not part of the language; allowed: {', '.join(self.language.attributes[:6])} …")
+        reason = self.language.attribute_refusal(node.attr)
+        if reason:
+            _refuse(node, reason)
         return Attr(self.expression(node.value), node.attr)
 
     def api(self, node: ast.AST, path: str) -> str:
@@ -182,6 +199,8 @@ class _Reader:
             if func.id in ("float", "complex"):
                 return _literal(node)
             if func.id == "slice":
+                if len(node.args) > 3 or node.keywords:
+                    _refuse(node, "a slice has a start, a stop and a step")
                 return Slice(*(self.expression(a) for a in node.args))
             _refuse(node, f"{func.id} is not a function of the target's API or a variable")
         args = tuple(self.expression(a) for a in node.args)
@@ -199,13 +218,15 @@ class _Reader:
         return Call("." + func.attr, (self.expression(func.value), *args), kwargs)
 
 
-def _values(node: Any) -> Values:
+def _values(node: Any, depth: int = 0) -> Values:
+    if depth > MAX_DEPTH:
+        _refuse(node, f"distributions nest deeper than {MAX_DEPTH}")
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id not in KINDS:
         _refuse(node, f"values come from a named distribution: {', '.join(KINDS)}")
     args: list[Any] = []
     for argument in node.args:
         if isinstance(argument, ast.Call) and isinstance(argument.func, ast.Name) and argument.func.id in KINDS:
-            args.append(_values(argument))
+            args.append(_values(argument, depth + 1))
         else:
             literal = _literal(argument)
             args.append(tuple(literal) if isinstance(literal, list) else literal)
@@ -214,35 +235,33 @@ def _values(node: Any) -> Values:
         if keyword.arg != "seed":
             _refuse(keyword.value, f"{node.func.id} has no argument {keyword.arg}; only seed is given by name")
         seed = _literal(keyword.value)
-        if type(seed) is not int or not 0 <= seed < 2**63:
-            _refuse(keyword.value, "a seed is a whole number from 0 to 2**63 - 1")
-    numbers = [n for a in args if not isinstance(a, Values) for n in (a if isinstance(a, tuple) else (a,))]
-    if not all(type(n) in (bool, int, float, complex) for n in numbers):
-        _refuse(node, "distributions take numbers")
     try:
         return check_values(Values(node.func.id, tuple(args), seed))
     except ProgramError as error:
         _refuse(node, error.reason)
 
 
-def _literal(node: Any) -> Any:
+def _literal(node: Any, depth: int = 0) -> Any:
     """A literal: numbers with signs, strings, tuples, lists, float("inf"), complex(1.0, 2.0)."""
+    if depth > MAX_DEPTH:
+        _refuse(node, f"literals nest deeper than {MAX_DEPTH}")
     if isinstance(node, ast.Constant) and not isinstance(node.value, bytes):
         return node.value
     if isinstance(node, ast.Tuple):
-        return tuple(_literal(part) for part in node.elts)
+        return tuple(_literal(part, depth + 1) for part in node.elts)
     if isinstance(node, ast.List):
-        return [_literal(part) for part in node.elts]
+        return [_literal(part, depth + 1) for part in node.elts]
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        operand = _literal(node.operand)
+        operand = _literal(node.operand, depth + 1)
         if type(operand) in (int, float, complex):
             return -operand
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
-        args = [_literal(a) for a in node.args]
+        args = [_literal(a, depth + 1) for a in node.args]
         if node.func.id == "float" and args in (["inf"], ["-inf"], ["nan"]):
             return float(args[0])
         if node.func.id == "complex" and len(args) == 2 and all(type(a) in (int, float) for a in args):
-            return complex(*args)
+            with contextlib.suppress(OverflowError):
+                return complex(*args)
     _refuse(node, "a literal is needed here: numbers, strings, tuples, lists, float('inf'), complex(1.0, 2.0)")
 
 

@@ -11,6 +11,7 @@ from typing import Any, Callable
 import numpy as np
 
 from gradfuzz.errors import ProgramError
+from gradfuzz.program.limits import MAX_ELEMENTS
 from gradfuzz.program.model import COMPLEXES, Tensor, Values
 
 Array = Any  # numpy.ndarray; its type parameters differ between the NumPy versions that targets bring
@@ -122,12 +123,14 @@ WRAPPERS = ("scaled", "planted", "rounded", "sorted", "close", "positive")
 def check_values(values: Values) -> Values:
     """Raise ProgramError unless the kind exists and has the arguments it needs."""
     if values.kind not in KINDS:
-        raise ProgramError(f"unknown distribution {values.kind!r}; use one of {', '.join(KINDS)}")
+        raise ProgramError(f"unknown distribution {ascii(values.kind)[:60]}; use one of {', '.join(KINDS)}")
     _, (least, most), seeded = KINDS[values.kind]
     if not least <= len(values.args) <= most:
         raise ProgramError(f"{values.kind} takes {least} to {most} arguments, not {len(values.args)}")
     if values.seed is not None and not seeded:
         raise ProgramError(f"{values.kind} takes no seed")
+    if values.seed is not None and (type(values.seed) is not int or not 0 <= values.seed < 2**63):
+        raise ProgramError("a seed is a whole number from 0 to 2**63 - 1")
     for position, argument in enumerate(values.args):
         wants_values = values.kind in WRAPPERS and position == 0
         wants_list = values.kind in ("choice", "listed")
@@ -135,9 +138,22 @@ def check_values(values: Values) -> Values:
             raise ProgramError(f"argument {position + 1} of {values.kind} is of the wrong kind")
         if wants_values:
             check_values(argument)
+        else:
+            _check_numbers(argument if wants_list else (argument,))
     if values.kind == "choice" and not values.args[0]:
         raise ProgramError("choice needs at least one number to choose from")
+    if values.kind == "integers" and not (type(values.args[0]) is type(values.args[1]) is int and values.args[0] < values.args[1]):
+        raise ProgramError("integers takes two whole numbers, the lower one first")
+    if values.kind == "planted" and (isinstance(values.args[2], complex) or not 1 <= values.args[2] <= MAX_ELEMENTS):
+        raise ProgramError("planted says at every how many numbers: a whole number from 1 on")
     return values
+
+
+def _check_numbers(numbers: tuple[Any, ...]) -> None:
+    """Numbers, the whole ones among them such as fit into 64 bits: others NumPy keeps as objects."""
+    for number in numbers:
+        if type(number) not in (bool, int, float, complex) or (type(number) is int and not -(2**63) <= number < 2**63):
+            raise ProgramError("distributions take numbers, whole ones of 64 bits at most")
 
 
 def draw(values: Values, count: int) -> Array:

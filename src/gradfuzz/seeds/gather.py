@@ -8,9 +8,11 @@ from pathlib import Path
 
 from gradfuzz.errors import GradfuzzError, TargetError
 from gradfuzz.pool.pool import Pool
+from gradfuzz.program import gate
 from gradfuzz.seeds.api_list import read_signature
 from gradfuzz.seeds.library import file_seeds, library_seeds
 from gradfuzz.seeds.seed import Seed
+from gradfuzz.targets.homes import language_for
 
 PROBE_LIMIT = 30.0
 
@@ -30,10 +32,15 @@ def gather(pool: Pool, files: tuple[str, ...], say: Callable[[str], None]) -> li
 
 def signature_seeds(pool: Pool, signatures: tuple[str, ...], known: set[str], say: Callable[[str], None]) -> list[Seed]:
     """Seeds for listed APIs that have none, made up from their signatures."""
+    language = language_for(pool.launch.target, pool.launch.modules)
     found: list[Seed] = []
     for line in signatures:
         api, parameters = read_signature(line)
-        if api in known or parameters is None:
+        if parameters is None:
+            gate.check_api(api.replace("*", "x"), language)  # a bare name may be a glob
+            continue
+        gate.check_api(api, language)
+        if api in known:
             continue
         event = pool.run("probe", api=api, parameters=parameters, limit=PROBE_LIMIT)
         rows = event.data.get("seeds", [])

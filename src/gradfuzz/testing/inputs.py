@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.program.model import DISCRETE, DTYPES, MAX_RANK, STRUCTURES
+from gradfuzz.program.limits import MAX_RANK
+from gradfuzz.program.model import DISCRETE, DTYPES, STRUCTURES
 
 _FORM = re.compile(
     r"^\s*(?:(?P<name>[A-Za-z]\w*)\s*:)?\s*(?P<dtype>[a-z]+[0-9]*)"

@@ -18,9 +18,11 @@ from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.trial import Trial, run_alone
 from gradfuzz.oracles.verdict import RANK
+from gradfuzz.program import gate
 from gradfuzz.program.codec import from_json, to_json
 from gradfuzz.program.parse import parse
 from gradfuzz.targets.base.protocol import Outcome, Parameter, Target
+from gradfuzz.targets.base.refusals import OUTSIDE
 from gradfuzz.targets.base.scenario import DIRECT, Scenario, nestings
 from gradfuzz.worker.batch import mutant, run_batch
 from gradfuzz.worker.chains import list_ops, run_chains
@@ -100,7 +102,10 @@ class Worker:
     def do_examine(self, job: Job) -> dict[str, Any]:
         """One Program in all detail."""
         options = Options.from_json(job["options"])
-        seen = examine(self.target, from_json(job["program"]), options, keep_rules=True)
+        program = gate.check(from_json(job["program"]), self.target.language)
+        seen = examine(self.target, program, options, keep_rules=True)
+        if seen.error is not None and seen.error.kind == OUTSIDE:
+            return {"refused": seen.error.message}
         return {
             "verdicts": [v.to_json() for v in seen.verdicts],
             "outcome": seen.outcome,
@@ -117,7 +122,8 @@ class Worker:
 
     def do_confirm(self, job: Job) -> dict[str, Any]:
         """A suspicion seen again and made small."""
-        confirmed = confirm(self.target, Suspicion.from_json(job["suspicion"]), job["seconds"])
+        suspicion = Suspicion.from_json(job["suspicion"]).check(self.target.language)
+        confirmed = confirm(self.target, suspicion, job["seconds"])
         return {"confirmed": None if confirmed is None else confirmed.to_json()}
 
     def do_rules(self, job: Job) -> dict[str, Any]:

@@ -33,12 +33,12 @@ class BoundedCompiler(Compiler):
 
         return guarded
 
-    def thunk(self, node: Expr) -> Thunk:
-        found = super().thunk(node)
+    def closure(self, node: Expr) -> Thunk:
+        found = super().closure(node)
         if not isinstance(node, Item):
             return found
         of = node.base.base if isinstance(node.base, Attr) and node.base.name == "at" else node.base  # x.at[i] is an index into x
-        base, index = self.thunk(of), self.thunk(node.index)
+        base, index = self.closure(of), self.closure(node.index)
 
         def guarded(env: dict[str, Any]) -> Any:
             _item(base(env), index(env))

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from gradfuzz.mutate.edit import Apply, Edit, Menu, Sort, on_input
-from gradfuzz.program.model import MAX_ELEMENTS, Program
+from gradfuzz.program.limits import MAX_ELEMENTS
+from gradfuzz.program.model import Program
 
 MUTANT_ELEMENTS = min(MAX_ELEMENTS, 2**16)
 

@@ -49,7 +49,7 @@ class Outcome:
 class Refusal:
     """How a target reads one of its own error messages."""
 
-    kind: str  # unsupported, internal, memory, overwritten, malformed, gauge, invalid, error
+    kind: str  # unsupported, internal, memory, overwritten, malformed, gauge, invalid, outside, error
     message: str
     symptom: str = ""  # the message as far as it tells bugs apart: no numbers, no names of types
     names_fault: bool = False  # the message names the operator at fault, whoever calls it

@@ -10,7 +10,8 @@ from gradfuzz.errors import ProgramError
 from gradfuzz.targets.base.protocol import Refusal
 
 SYMPTOM = 140
-_NO_FINDING = ("unsupported", "invalid")  # nobody asks what tells these apart
+OUTSIDE = "outside"  # the kind of what the gate refuses, or what is larger than a Program may be
+NO_FINDING = ("unsupported", "invalid", OUTSIDE)  # nobody asks what tells these apart
 _NOT_WORDS = re.compile(r"[^A-Za-z_]+")
 # Names of element types: the same complaint about another type is the same complaint. A library may spell them in more ways.
 _TYPES = r"\b(B?[Ff]loat|[Dd]ouble|[Hh]alf|[Cc]omplex\w*|[Ii]nt|[Ll]ong|[Bb]ool|[Bb]yte|[Cc]har|[Ss]hort)(\d*)\b"
@@ -31,7 +32,7 @@ class Refusals:
     def read(self, error: BaseException, message: str, named: str = "") -> Refusal:
         """The refusal behind an error. Patterns see `named`, the message with the error's type, if given."""
         refusal = self._read(error, message, named)
-        return refusal if refusal.kind in _NO_FINDING else self.with_symptom(refusal)
+        return refusal if refusal.kind in NO_FINDING else self.with_symptom(refusal)
 
     def with_symptom(self, refusal: Refusal) -> Refusal:
         """The refusal with its message as far as it tells bugs apart."""
@@ -42,7 +43,7 @@ class Refusals:
         if isinstance(error, self._unsupported):
             return Refusal("unsupported", message or type(error).__name__)
         if isinstance(error, ProgramError):
-            return Refusal("invalid", message)
+            return Refusal(OUTSIDE, message)
         if isinstance(error, MemoryError):
             return Refusal("memory", message or "MemoryError")
         for pattern, kind, names_fault in self._patterns:

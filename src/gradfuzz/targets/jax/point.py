@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from gradfuzz.errors import ProgramError
-from gradfuzz.program.model import MAX_ELEMENTS, Program, Tensor
+from gradfuzz.program.limits import MAX_ELEMENTS
+from gradfuzz.program.model import Program, Tensor
 from gradfuzz.targets.base.bundle import Args, Arrays, Bundle
 from gradfuzz.targets.base.compiled import CompiledPoint, plan_key
 from gradfuzz.targets.base.dtypes import DOUBLE_UNIT, UNITS, as_seen

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradfuzz.errors import ProgramError
-from gradfuzz.program.model import MAX_ELEMENTS
+from gradfuzz.program.limits import MAX_ELEMENTS
 from gradfuzz.targets.base.bundle import Args, Arrays, Plan, TooDear
 from gradfuzz.targets.base.scenario import Modes
 from gradfuzz.targets.tensorflow.bundle import TensorflowBundle

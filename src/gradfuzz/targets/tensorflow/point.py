@@ -15,6 +15,7 @@ from gradfuzz.targets.base.dtypes import as_seen
 from gradfuzz.targets.base.evaluate import Compiler
 from gradfuzz.targets.base.plans import Plans
 from gradfuzz.targets.base.protocol import Refusal, Vec
+from gradfuzz.targets.base.refusals import NO_FINDING
 from gradfuzz.targets.base.scenario import DIRECT, REVERSE, Scenario
 from gradfuzz.targets.tensorflow.function import Function, Inputs, add_weights, build
 from gradfuzz.targets.tensorflow.plan import TensorflowPlan
@@ -129,6 +130,6 @@ class TensorflowPoint(Inputs, CompiledPoint):
         """Where it raised, if something did that is no refusal; else the gradient that reverse mode runs here, if there is just one."""
         for bundle in self.plan.bundles():
             for modes, error in [*bundle.errors.items(), *bundle.failures.items()]:
-                if bundle.places.get(modes) and self._classify(error).kind not in ("unsupported", "invalid"):
+                if bundle.places.get(modes) and self._classify(error).kind not in NO_FINDING:
                     return bundle.places[modes]
         return next(iter(self.plan.reached)) if len(self.plan.reached) == 1 else ""

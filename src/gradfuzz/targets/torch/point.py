@@ -8,7 +8,8 @@ from typing import Any
 import torch
 
 from gradfuzz.errors import ProgramError
-from gradfuzz.program.model import MAX_ELEMENTS, Program, Tensor
+from gradfuzz.program.limits import MAX_ELEMENTS
+from gradfuzz.program.model import Program, Tensor
 from gradfuzz.program.values import size_of
 from gradfuzz.targets.base.binding import Binding
 from gradfuzz.targets.base.dtypes import DOUBLE_UNIT
