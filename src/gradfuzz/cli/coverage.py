@@ -12,7 +12,7 @@ from rich.table import Table
 from gradfuzz.cli.console import out
 from gradfuzz.cli.run import DEFAULT_STORE, StoreOption
 from gradfuzz.errors import StoreError
-from gradfuzz.store import Store
+from gradfuzz.store import Records
 from gradfuzz.store.coverage import Group, coverage_of
 
 CampaignOption = Annotated[int | None, typer.Option("--campaign", help="Which campaign of the store; the last one by default.")]
@@ -84,8 +84,8 @@ def refusals(
             out.print(f"  {count:6d}  {message}  ({names})", markup=False)
 
 
-def _open(path: Any, campaign: int | None) -> tuple[Store, dict[str, Any]]:
-    opened = Store(path, create=False)
+def _open(path: Any, campaign: int | None) -> tuple[Records, dict[str, Any]]:
+    opened = Records(path)
     row = opened.campaign(campaign)
     if row is None:
         raise StoreError(f"{path} holds no campaign{f' {campaign}' if campaign else ''}; run `gradfuzz run` first")

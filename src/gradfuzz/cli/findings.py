@@ -15,7 +15,7 @@ from gradfuzz.cli.console import out
 from gradfuzz.cli.display import COLOURS
 from gradfuzz.cli.run import DEFAULT_STORE, StoreOption
 from gradfuzz.findings.issue import issue_text
-from gradfuzz.store import Store
+from gradfuzz.store import Records
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="A finding's id, or its beginning.")]
 
@@ -26,7 +26,7 @@ def findings(
     everything: Annotated[bool, typer.Option("--all", help="Also what could not be confirmed.")] = False,
 ) -> None:
     """List what was found, newest campaign last."""
-    listed = Store(store, create=False).findings(unconfirmed=everything)
+    listed = Records(store).findings(unconfirmed=everything)
     if as_json:
         print(json.dumps([f.public() for f in listed], indent=2))
         return
@@ -53,7 +53,7 @@ def findings(
 
 def show(identity: IdArgument, store: StoreOption = DEFAULT_STORE) -> None:
     """Show one finding in full: the Program, what each scenario says, the error bar, the label."""
-    f = Store(store, create=False).finding(identity)
+    f = Records(store).finding(identity)
     verdict, detail = f.verdict, f.verdict.detail
     out.print(f"[bold]{f.id}[/]  {escape(f.api)}: {escape(f.title)}")
     out.print(f"{f.target} {f.version}, met {f.times} times, {'confirmed' if f.confirmed else 'not confirmed'}")
@@ -81,12 +81,12 @@ def show(identity: IdArgument, store: StoreOption = DEFAULT_STORE) -> None:
 
 def repro(identity: IdArgument, store: StoreOption = DEFAULT_STORE) -> None:
     """Print the script that proves a finding: `gradfuzz repro ID > bug.py; python bug.py` exits 1 while the bug is there."""
-    print(Store(store, create=False).finding(identity).script, end="")
+    print(Records(store).finding(identity).script, end="")
 
 
 def issue(identity: IdArgument, store: StoreOption = DEFAULT_STORE) -> None:
     """Print a text that can be pasted into an issue tracker."""
-    print(issue_text(Store(store, create=False).finding(identity)), end="")
+    print(issue_text(Records(store).finding(identity)), end="")
 
 
 def _short(value: object) -> str:

@@ -10,7 +10,7 @@ import typer
 from gradfuzz.cli.console import out
 from gradfuzz.cli.run import DEFAULT_STORE, StoreOption
 from gradfuzz.report.html import write_report
-from gradfuzz.store import Store
+from gradfuzz.store import Records
 
 
 def report(
@@ -18,5 +18,5 @@ def report(
     folder: Annotated[Path, typer.Option("--out", help="The folder to write into; it is made if need be.")] = Path("gradfuzz-report"),
 ) -> None:
     """Write the store's campaigns and findings as a self-contained HTML page, with each finding's script beside it."""
-    page = write_report(Store(store, create=False), folder)
+    page = write_report(Records(store), folder)
     out.print(f"wrote {page}", markup=False)

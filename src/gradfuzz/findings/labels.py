@@ -10,6 +10,7 @@ from gradfuzz.oracles.verdict import Verdict
 from gradfuzz.targets.homes import homes
 
 NEW = "new"
+LABELS = ("known", "by-design")
 
 
 @dataclass(frozen=True)

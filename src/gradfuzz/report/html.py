@@ -13,7 +13,7 @@ from gradfuzz.errors import GradfuzzError
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.issue import issue_text
 from gradfuzz.oracles.gradient import STEP
-from gradfuzz.store import Store
+from gradfuzz.store import Records
 from gradfuzz.store.coverage import coverage_of
 from gradfuzz.testing.step_curve import StepCurve, inline_image, png
 
@@ -24,7 +24,7 @@ _environment = jinja2.Environment(
 MESSAGES = 8  # shown per kind of refusal
 
 
-def write_report(store: Store, folder: Path) -> Path:
+def write_report(store: Records, folder: Path) -> Path:
     """index.html, and a script and an issue text for each finding. Files appear whole."""
     try:
         (folder / "findings").mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ def write_report(store: Store, folder: Path) -> Path:
     return folder / "index.html"
 
 
-def _campaign(store: Store, row: dict[str, Any]) -> dict[str, Any]:
+def _campaign(store: Records, row: dict[str, Any]) -> dict[str, Any]:
     totals = store.totals(row["id"])
     mutants = sum(totals["counts"].values())
     apis = store.by_api(row["id"])
