@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from gradfuzz.cli.console import out
+from gradfuzz.cli.console import records, say
 from gradfuzz.cli.run import DEFAULT_STORE, StoreOption
 from gradfuzz.report.html import write_report
-from gradfuzz.store import Records
 
 
 def report(
@@ -18,5 +17,6 @@ def report(
     folder: Annotated[Path, typer.Option("--out", help="The folder to write into; it is made if need be.")] = Path("gradfuzz-report"),
 ) -> None:
     """Write the store's campaigns and findings as a self-contained HTML page, with each finding's script beside it."""
-    page = write_report(Records(store), folder)
-    out.print(f"wrote {page}", markup=False)
+    with records(store) as opened:
+        page = write_report(opened, folder)
+    say(f"wrote {page}")

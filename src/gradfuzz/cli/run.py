@@ -47,7 +47,7 @@ def run(
     store: StoreOption = DEFAULT_STORE,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the store's last campaign.")] = False,
     timeout: Annotated[str, typer.Option(help="How long one mutant may take.")] = "10s",
-    memory: Annotated[int, typer.Option(min=64, help="By how many megabytes a worker may grow.")] = 4096,
+    memory: Annotated[int, typer.Option(min=64, max=2**24, help="By how many megabytes a worker may grow.")] = 4096,
 ) -> None:
     """Fuzz a library for wrong gradients.
 
@@ -58,7 +58,7 @@ def run(
     Exit status: 0 nothing new, 1 findings, 2 wrong use or broken set-up.
     """
     home_of(target)  # raises for a name that is none
-    limit = seconds(time) if time else (None if mutants else DEFAULT_SECONDS)
+    limit = seconds(time) if time is not None else (None if mutants else DEFAULT_SECONDS)
     launch = Launch(
         target, python or sys.executable, tuple(module or ()), (os.getcwd(),) if module else (), seconds(timeout), memory,
     )  # fmt: skip
@@ -86,7 +86,9 @@ def _api_file(path: Path | None) -> tuple[str, ...]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
-        raise GradfuzzError(f"--apis {path}: {error.strerror}") from None
+        raise GradfuzzError(f"--apis {path}: {error.strerror}; name a file with one API a line") from None
+    except UnicodeDecodeError:
+        raise GradfuzzError(f"--apis {path}: the file is not UTF-8 text; write one API a line, as in torch.nn.functional.kl_div") from None
     names = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     if not names:
         raise GradfuzzError(f"--apis {path}: the file names no API; write one a line, as in torch.nn.functional.kl_div")

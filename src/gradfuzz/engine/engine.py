@@ -99,6 +99,9 @@ class Engine:
             self._close("finished")
         except KeyboardInterrupt:
             self._close("stopped")
+        except OSError:  # nobody takes our output any more
+            self._close("stopped")
+            raise
         self._tick()
         return self.state
 

@@ -22,6 +22,11 @@ class Label:
     link: str
 
 
+def web_link(link: str) -> str:
+    """The link if it leads to the web; nothing where it would do anything else."""
+    return link if link.startswith(("https://", "http://")) else ""
+
+
 def labels(target: str) -> list[dict[str, Any]]:
     """A target's own rows."""
     return list(homes()[target].data("labels").get("labels", ())) if target in homes() else []

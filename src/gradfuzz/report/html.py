@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import jinja2
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.issue import issue_text
+from gradfuzz.findings.labels import web_link
 from gradfuzz.oracles.gradient import STEP
 from gradfuzz.store import Records
 from gradfuzz.store.coverage import coverage_of
@@ -22,6 +25,7 @@ _environment = jinja2.Environment(
 )
 
 MESSAGES = 8  # shown per kind of refusal
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
 def write_report(store: Records, folder: Path) -> Path:
@@ -32,11 +36,17 @@ def write_report(store: Records, folder: Path) -> Path:
         raise GradfuzzError(f"{folder} cannot be written to ({error.strerror}); name another folder with --out") from None
     findings = store.findings()
     for finding in findings:
-        _write(folder / "findings" / f"{finding.id}.py", finding.script)
-        _write(folder / "findings" / f"{finding.id}.md", issue_text(finding))
+        name = file_name(finding.id)
+        _write(folder / "findings" / f"{name}.py", finding.script)
+        _write(folder / "findings" / f"{name}.md", issue_text(finding))
     campaigns = [_campaign(store, row) for row in store.campaigns()]
     page = _environment.get_template("report.html.j2").render(
-        campaigns=campaigns, findings=findings, kinds=Counter(f.kind for f in findings), curve=_curve
+        campaigns=campaigns,
+        findings=findings,
+        kinds=Counter(f.kind for f in findings),
+        curve=_curve,
+        file_name=file_name,
+        web_link=web_link,
     )
     _write(folder / "index.html", page)
     return folder / "index.html"
@@ -84,11 +94,21 @@ def _curve(finding: Finding) -> str:
     steps = tuple(step for step, _ in ladder)
     try:
         return inline_image(png(StepCurve(finding.api, steps, errors, value, "the extrapolated derivative", STEP, STEP)))
-    except GradfuzzError:  # matplotlib is an extra
+    except Exception:  # matplotlib is an extra, and need not like a name that it is given
         return ""
 
 
+def file_name(identity: str) -> str:
+    """A finding's id as the name of a file: itself if it can be one, else a name made from it. An id is data, perhaps a stranger's."""
+    if _NAME.fullmatch(identity) and ".." not in identity:
+        return identity
+    return "finding-" + hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
 def _write(path: Path, text: str) -> None:
-    part = path.with_suffix(path.suffix + ".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_text(text, encoding="utf-8", errors="backslashreplace")
+        part.replace(path)
+    except OSError as error:
+        raise GradfuzzError(f"{path} cannot be written ({error.strerror}); name another folder with --out") from None

@@ -18,7 +18,7 @@ def read_signature(line: str) -> tuple[str, list[dict[str, Any]] | None]:
         return name.strip(), None
     try:
         function = ast.parse(f"def f({rest.rstrip().rstrip(':')}: pass" if rest.rstrip().endswith(")") else f"def f({rest}): pass").body[0]
-    except SyntaxError:
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return name.strip(), None
     assert isinstance(function, ast.FunctionDef)
     arguments = function.args
@@ -36,7 +36,7 @@ def _parameter(name: str, default: ast.expr | None, keyword: bool) -> Parameter:
         return Parameter(name, "other", True, keyword)
     try:
         value = ast.literal_eval(default)
-    except ValueError:
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         value = None
     kind = next((word for python, word in _KINDS if isinstance(value, python)), "other")
     return Parameter(name, kind, False, keyword, value)

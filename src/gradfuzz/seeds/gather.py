@@ -6,10 +6,11 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from gradfuzz.errors import GradfuzzError, TargetError
+from gradfuzz.errors import TargetError
 from gradfuzz.pool.pool import Pool
 from gradfuzz.seeds.api_list import read_signature
-from gradfuzz.seeds.library import file_seeds, library_seeds
+from gradfuzz.seeds.files import file_seeds, known_here
+from gradfuzz.seeds.library import library_seeds
 from gradfuzz.seeds.seed import Seed
 
 PROBE_LIMIT = 30.0
@@ -19,13 +20,8 @@ def gather(pool: Pool, files: tuple[str, ...], say: Callable[[str], None]) -> li
     """Seeds from files; from the library itself if there are none."""
     if not files:
         return library_seeds(pool, say)
-    found: list[Seed] = []
-    for name in files:
-        path = Path(name)
-        if not path.exists():
-            raise GradfuzzError(f"--seeds {name}: there is no such file")
-        found.extend(file_seeds(path, pool.launch.target, pool.launch.modules))
-    return found
+    launch = pool.launch
+    return known_here(pool, [seed for name in files for seed in file_seeds(Path(name), launch.target, launch.modules)], say)
 
 
 def signature_seeds(pool: Pool, signatures: tuple[str, ...], known: set[str], say: Callable[[str], None]) -> list[Seed]:
@@ -33,7 +29,10 @@ def signature_seeds(pool: Pool, signatures: tuple[str, ...], known: set[str], sa
     found: list[Seed] = []
     for line in signatures:
         api, parameters = read_signature(line)
-        if api in known or parameters is None:
+        if api in known:
+            continue
+        if parameters is None:
+            say(f"{api}: there is no seed for it; with its signature, as in {api}(input, other), one may be made up")
             continue
         event = pool.run("probe", api=api, parameters=parameters, limit=PROBE_LIMIT)
         rows = event.data.get("seeds", [])

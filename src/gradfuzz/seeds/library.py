@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 from gradfuzz.errors import WorkerError
 from gradfuzz.pool.pool import Pool
-from gradfuzz.program import from_json, parse, to_json
 from gradfuzz.seeds.cache import cache_path
 from gradfuzz.seeds.seed import Seed
-from gradfuzz.targets.homes import language_for
 
 READ_LIMIT = 1200.0
 MOST_DEADLY = 50
@@ -21,9 +20,11 @@ def library_seeds(pool: Pool, say: Callable[[str], None]) -> list[Seed]:
     """The target's own samples."""
     launch = pool.launch
     path = cache_path("seeds", pool, "jsonl")
-    if not path.exists():
-        say(f"reading the samples of {launch.target} {pool.version} (once per version)")
-        _read(pool, path, say)
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # not there yet, or damaged
+        if path.exists() and (kept := read_jsonl(path)):
+            return kept
+    say(f"reading the samples of {launch.target} {pool.version} (once per version)")
+    _read(pool, path, say)
     return read_jsonl(path)
 
 
@@ -47,16 +48,3 @@ def _read(pool: Pool, path: Path, say: Callable[[str], None]) -> None:
 def read_jsonl(path: Path) -> list[Seed]:
     rows = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line)
     return [Seed(row["api"], row["source"], row["program"]) for row in rows]
-
-
-def file_seeds(path: Path, target: str, modules: tuple[str, ...]) -> list[Seed]:
-    """Seeds from a file: Programs as text, separated by blank lines, or one JSON object a line."""
-    if path.suffix == ".jsonl":
-        seeds = read_jsonl(path)
-        for seed in seeds:
-            from_json(seed.program)
-        return seeds
-    language = language_for(target, modules)
-    text = path.read_text(encoding="utf-8")
-    programs = [parse(part, language) for part in text.split("\n\n") if part.strip()]
-    return [Seed(p.api, f"file:{path.name}", to_json(p)) for p in programs]

@@ -41,7 +41,8 @@ def main(arguments: list[str]) -> int:
     control = os.fdopen(os.dup(1), "wb", buffering=0)
     requests = socket.socket(fileno=os.dup(0))
     _redirect(options.log)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # meant for the campaign, which ends its processes itself
     _die_with_parent()
     sys.path[:0] = options.path
     why = _cannot_serve(Path(options.folder))
