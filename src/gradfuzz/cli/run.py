@@ -11,7 +11,7 @@ import typer
 
 from gradfuzz.cli.console import FOUND, NOTHING_NEW, out, seconds
 from gradfuzz.cli.display import status_line, watching
-from gradfuzz.engine.config import DEFAULT_SECONDS, Config
+from gradfuzz.engine.config import DEFAULT_SECONDS, MOST_ORDER, Config
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.findings.labels import NEW
 from gradfuzz.pool.launch import Launch
@@ -20,7 +20,8 @@ from gradfuzz.surveys.mutants import run_mutants
 from gradfuzz.targets.base.scenario import nestings
 from gradfuzz.targets.homes import home_of, known_targets
 
-MAX_ORDER = 4
+MAX_ORDER = MOST_ORDER
+LONGEST_LINE = 4096  # of a list of APIs: no signature is longer
 DEFAULT_STORE = Path("gradfuzz.db")
 
 StoreOption = Annotated[Path, typer.Option("--store", help="The file that campaigns and findings are kept in.")]
@@ -90,6 +91,8 @@ def _api_file(path: Path | None) -> tuple[str, ...]:
     except UnicodeDecodeError:
         raise GradfuzzError(f"--apis {path}: the file is not UTF-8 text; write one API a line, as in torch.nn.functional.kl_div") from None
     names = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    if any(len(name) > LONGEST_LINE for name in names):
+        raise GradfuzzError(f"--apis {path}: there is a line of more than {LONGEST_LINE} characters; write one API a line")
     if not names:
         raise GradfuzzError(f"--apis {path}: the file names no API; write one a line, as in torch.nn.functional.kl_div")
     return tuple(names)

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from pathlib import Path
 
 from gradfuzz.errors import TargetError
 from gradfuzz.pool.pool import Pool
 from gradfuzz.seeds.api_list import read_signature
-from gradfuzz.seeds.files import file_seeds, known_here
+from gradfuzz.seeds.files import known_here
 from gradfuzz.seeds.library import library_seeds
 from gradfuzz.seeds.seed import Seed
 
 PROBE_LIMIT = 30.0
 
 
-def gather(pool: Pool, files: tuple[str, ...], say: Callable[[str], None]) -> list[Seed]:
-    """Seeds from files; from the library itself if there are none."""
-    if not files:
-        return library_seeds(pool, say)
-    launch = pool.launch
-    return known_here(pool, [seed for name in files for seed in file_seeds(Path(name), launch.target, launch.modules)], say)
+def gather(pool: Pool, given: list[Seed], say: Callable[[str], None]) -> list[Seed]:
+    """The seeds that people gave; the library's own if they gave none."""
+    return known_here(pool, given, say) if given else library_seeds(pool, say)
 
 
 def signature_seeds(pool: Pool, signatures: tuple[str, ...], known: set[str], say: Callable[[str], None]) -> list[Seed]:

@@ -16,6 +16,7 @@ from gradfuzz.errors import StoreError
 from gradfuzz.oracles.verdict import CRASH, RANK, TIMEOUT
 from gradfuzz.pool.pool import Pool
 from gradfuzz.program import from_json
+from gradfuzz.seeds.files import file_seeds
 from gradfuzz.seeds.gather import choose, gather, signature_seeds
 from gradfuzz.seeds.seed import Seed
 from gradfuzz.store import Lesson, Records
@@ -36,10 +37,12 @@ def run_mutants(config: Config, store_path: Path, resume: bool, watcher: Watcher
     number = None
     if resume:
         number, config = _resumed(store_path, config)
+    launch = config.launch
+    given = [seed for name in config.seed_files for seed in file_seeds(Path(name), launch.target, launch.modules)]
     with session(config, store_path, watcher, number) as opened:
-        seeds = _seeds(config, opened.pool, watcher)
+        seeds = _seeds(config, given, opened.pool, watcher)
         store = opened.begin()
-        launch, pool = config.launch, opened.pool
+        pool = opened.pool
         watcher.say(f"{launch.target} {pool.version}: {len(seeds)} seeds, {len({s.api for s in seeds})} APIs, {config.workers} workers")
         now = time.monotonic()
         state = State("mutants", now, now + config.seconds if config.seconds else None, config.mutants)
@@ -50,8 +53,8 @@ def run_mutants(config: Config, store_path: Path, resume: bool, watcher: Watcher
         return engine.run(survey)
 
 
-def _seeds(config: Config, pool: Pool, watcher: Watcher) -> list[Seed]:
-    found = gather(pool, config.seed_files, watcher.say)
+def _seeds(config: Config, given: list[Seed], pool: Pool, watcher: Watcher) -> list[Seed]:
+    found = gather(pool, given, watcher.say)
     found += signature_seeds(pool, config.signatures, {s.api for s in found}, watcher.say)
     return choose(found, config.apis)
 
