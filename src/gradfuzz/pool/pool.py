@@ -40,7 +40,7 @@ class Pool:
 
     def __init__(self, launch: Launch, size: int) -> None:
         self.launch, self.size = launch, size
-        self.zygote = Zygote(launch)
+        self.zygote = _started(launch)
         self.version, self.family, self.ways = self.zygote.version, self.zygote.family, self.zygote.ways
         self.waiting: deque[dict[str, Any]] = deque()
         self.urgent: deque[dict[str, Any]] = deque()  # goes first, but leaves half of the workers to the others
@@ -151,7 +151,7 @@ class Pool:
                 self._again(worker.job)
             self._dismiss(worker)
         self.zygote.close()
-        self.zygote = Zygote(self.launch)
+        self.zygote = _started(self.launch)
         try:
             for _ in range(self.size):
                 self._hire()
@@ -285,6 +285,14 @@ class Pool:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _started(launch: Launch) -> Zygote:
+    """A zygote; once more where somebody killed it before it could say a word."""
+    try:
+        return Zygote(launch)
+    except Lost:
+        return Zygote(launch)
 
 
 def _resident(pid: int) -> float:

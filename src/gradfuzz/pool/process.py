@@ -117,9 +117,10 @@ class Zygote:
             theirs.close()
         ready = self._control(START_LIMIT)
         if ready is None or "ready" not in ready:
+            killed = self.gone and self.process.wait(5) == -signal.SIGKILL
             why = _why(ready, launch, self.process, self.log)
             self.close()
-            raise TargetError(why)
+            raise Lost(f"{why} (it was killed)") if killed else TargetError(why)
         self.version: str = ready["ready"]
         self.patience = float(ready["patience"])
         self.family = int(ready["family"])

@@ -16,23 +16,46 @@ def rows(db: sqlite3.Connection, table: str, lost: Callable[[int], None]) -> Ite
     """
     last, after, misses = 0, 0, 0
     while misses <= MOST_MISSES:
+        whole = True
         try:
-            for row in db.execute(f"select rowid as row_number, * from {table} not indexed where rowid > ? order by rowid", (after,)):
+            for row in db.execute(f"{_SELECT.format(table)} where rowid > ? order by rowid", (after,)):
                 number = row["row_number"]
                 if not isinstance(number, int) or number <= after:
-                    break  # pages that point in circles
+                    whole = False  # pages that point in circles
+                    break
                 if misses:
                     lost(max(1, min(number - last - 1, misses)))
                 last, after, misses = number, number, 0
                 yield row
-            else:
-                if misses:
-                    lost(1)
-                return
-        except (sqlite3.Error, MemoryError, OverflowError):
-            pass
-        after, misses = after + 1, misses + 1
+        except _UNREADABLE:
+            whole = False
+        if whole:
+            if misses:
+                lost(1)
+            return
+        # The row before one that cannot be read may go under with it: each is asked for by itself until the way on is clear.
+        after += 1
+        alone = _row(db, table, after)
+        if alone is None:
+            misses += 1
+        else:
+            if misses:
+                lost(misses)
+            last, misses = after, 0
+            yield alone
     lost(1)
+
+
+_SELECT = "select rowid as row_number, * from {} not indexed"
+_UNREADABLE = (sqlite3.Error, MemoryError, OverflowError)
+
+
+def _row(db: sqlite3.Connection, table: str, number: int) -> sqlite3.Row | None:
+    try:
+        found: sqlite3.Row | None = db.execute(f"{_SELECT.format(table)} where rowid = ?", (number,)).fetchone()
+    except _UNREADABLE:
+        return None
+    return found if found is not None and found["row_number"] == number else None
 
 
 def tables(db: sqlite3.Connection) -> set[str]:
