@@ -46,7 +46,7 @@ def run(
     workers: Annotated[Optional[int], typer.Option(min=1, max=256, help="Worker processes; one per core by default.")] = None,
     seed: Annotated[int, typer.Option(help="Where chance starts.")] = 0,
     store: StoreOption = DEFAULT_STORE,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the store's last campaign.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the store's last campaign; its --seeds, --module and --python are said again.")] = False,
     timeout: Annotated[str, typer.Option(help="How long one mutant may take.")] = "10s",
     memory: Annotated[int, typer.Option(min=64, max=2**24, help="By how many megabytes a worker may grow.")] = 4096,
 ) -> None:
