@@ -11,7 +11,7 @@ import pytest
 from gradfuzz.errors import GradfuzzError, ProgramError
 from gradfuzz.program import from_json, gate, parse, to_json
 from gradfuzz.program.model import Attr, Call, Item, Let, Name, Program, Ref, Slice
-from gradfuzz.seeds.library import file_seeds
+from gradfuzz.seeds.files import file_seeds
 from gradfuzz.targets.homes import language_for, load_target
 from tests.hostile.grow import GOOD, GOOD_ROW, changed
 

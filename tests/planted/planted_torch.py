@@ -134,6 +134,11 @@ def hang(x):
     return Hang.apply(x)
 
 
+def slow(x):
+    time.sleep(0.1)
+    return Healthy.apply(x)
+
+
 def hoard(x):
     return Hoard.apply(x)
 

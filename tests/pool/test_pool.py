@@ -1,6 +1,9 @@
 """The pool: whatever a library does to a worker costs one mutant."""
 
 import os
+import signal
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +11,8 @@ from gradfuzz.errors import TargetError
 from gradfuzz.oracles.check import Options
 from gradfuzz.pool.launch import Launch
 from gradfuzz.pool.pool import Pool
+from gradfuzz.pool.process import Zygote
+from gradfuzz.pool.scratch import Scratch
 from gradfuzz.program import parse, to_json
 from gradfuzz.targets.homes import language_for
 from gradfuzz.worker.depth import Depth
@@ -77,6 +82,73 @@ def test_a_missing_library_is_one_clear_line(tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "empty")], check=True)
     with pytest.raises(TargetError, match=r"(?s)torch.*(install|could not be started)"):
         Pool(Launch("torch", python=str(tmp_path / "empty" / "bin" / "python")), 1)
+
+
+def test_an_interpreter_that_is_too_old_says_so():
+    from gradfuzz.worker.boot import too_old
+
+    assert too_old((3, 7, 16)).startswith("Python 3.7 is older than 3.9") and not too_old((3, 9, 0))
+    old = next((str(p) for p in sorted((Path.home() / ".pyenv" / "versions").glob("3.[678].*/bin/python"))), None)
+    if old is None:
+        pytest.skip("no Python older than 3.9 is installed")
+    with pytest.raises(TargetError, match=r"Python 3\.[678] is older than 3\.9"):
+        Pool(Launch("torch", python=old), 1)
+
+
+def test_a_worker_that_somebody_killed_costs_nothing(pool):
+    number = pool.submit("examine", urgent=True, **job("slow"))
+    events = []
+    while not any(w.job and w.job["id"] == number for w in pool.workers):
+        events += pool.poll()
+    os.kill(next(w.pid for w in pool.workers if w.job), signal.SIGKILL)
+    while not any(e.kind in ("done", "died") for e in events):
+        events += pool.poll()
+    assert [e.kind for e in events] == ["again", "done"] and events[-1].data["outcome"] == "agree"
+
+
+def test_a_dead_zygote_is_told_of_and_replaced(pool):
+    said = []
+    pool.say = said.append
+    pool.zygote.log.write_text("the library's last words\n")
+    os.kill(pool.zygote.process.pid, signal.SIGKILL)
+    assert pool.run("examine", fresh=True, **job("healthy")).data["outcome"] == "agree"
+    assert len(pool.workers) == 2 and "the library's last words" in said[0] and "SIGKILL" in said[0]
+
+
+def test_a_fork_that_fails_is_told_of_at_once_and_tried_again(pool, monkeypatch):
+    said, forks, real = [], iter([True, False]), Zygote._control
+
+    def no_room(self, wait):
+        message = real(self, wait)
+        if message and "forked" in message and next(forks, False):
+            os.kill(message["forked"], signal.SIGKILL)
+            return {"worker": message["worker"], "failed": "[Errno 11] Resource temporarily unavailable"}
+        return message
+
+    pool.say = said.append
+    monkeypatch.setattr(Zygote, "_control", no_room)
+    assert pool.run("examine", fresh=True, **job("healthy")).kind == "done"
+    assert said == ["a worker could not be started: [Errno 11] Resource temporarily unavailable; trying again in 0.5 s"]
+
+
+def test_the_folder_of_a_dead_campaign_is_taken_away_and_that_of_a_living_one_is_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left, other = tmp_path / "gradfuzz-left", tmp_path / "gradfuzz-other"
+    left.mkdir(), other.mkdir()
+    (left / "owner").touch(), (left / "worker.log").touch()
+    living, second = Scratch(), Scratch()
+    assert not left.exists() and other.exists() and living.path.exists() and second.path.exists()
+    living.close(), second.close()
+    assert [p.name for p in tmp_path.iterdir()] == ["gradfuzz-other"]
+
+
+def test_a_long_temporary_folder_will_do(tmp_path, monkeypatch):
+    long = tmp_path / ("long" * 30)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    with Pool(Launch("torch"), 1) as pool:
+        assert pool.run("about").kind == "done"
+    assert list(long.iterdir()) == []
 
 
 def test_a_missing_interpreter_is_one_clear_line():

@@ -13,7 +13,7 @@ from gradfuzz.mutate.edits import Edit
 from gradfuzz.oracles.check import Options
 from gradfuzz.oracles.verdict import Verdict
 from gradfuzz.program import parse
-from gradfuzz.store import Lesson, Store
+from gradfuzz.store import Lesson, Pending, Store
 from gradfuzz.targets.base.scenario import REVERSE
 from gradfuzz.targets.homes import language_for
 
@@ -73,7 +73,7 @@ def test_suspicions_outlive_the_campaign_until_they_are_findings(tmp_path):
     store.suspect(campaign, "k", suspicion)
     store.close()
     store = Store(tmp_path / "s.db", create=False)
-    assert store.suspicions(campaign) == [("k", suspicion)]
+    assert store.suspicions(campaign) == [Pending("k", suspicion)]
     store.add_finding(campaign, "k", finding("x-1"))
     assert store.suspicions(campaign) == [] and store.finding("x").id == "x-1"
 
@@ -114,12 +114,15 @@ def test_an_older_store_gets_what_was_added_and_keeps_what_it_has(tmp_path):
     store.add_batch(number, 0, "torch.sin", {"agree": 1}, {}, {}, 0.1, ["reverse:Sin"], Lesson())
     store.close()
     with sqlite3.connect(path) as db:  # as the first form was
-        db.executescript("alter table batches drop column lesson; drop table existing_rules; pragma user_version = 1;")
+        db.executescript(
+            "alter table batches drop column until; alter table suspicions drop column times; drop table aliases;"
+            "alter table batches drop column lesson; drop table existing_rules; pragma user_version = 1;"
+        )
     db.close()
     store = Store(path, create=False)
     store.set_existing_rules(number, {"reverse:Sin": "", "reverse:Cos": "no reason"})
     assert store.existing_rules(number) == {"reverse:Sin": "", "reverse:Cos": "no reason"}
-    assert store.finished_batches(number) == {0: Lesson()}
+    assert store.finished_batches(number)[0].lesson == Lesson()
     assert store.rules(number) == ["reverse:Sin"]
 
 

@@ -28,7 +28,9 @@ HALF = 0.5
 def accuracy(
     target: Annotated[str, typer.Argument(help="The library: " + ", ".join(known_targets()) + ".")],
     op: Annotated[Optional[list[str]], typer.Option(help="Only closed forms that fit this glob, as in 'erf*'. May be given again.")] = None,
-    points: Annotated[int, typer.Option(min=2, help="Sizes over the whole range; three times as many lie between 0.001 and 1000.")] = 21,
+    points: Annotated[
+        int, typer.Option(min=2, max=100_000, help="Sizes over the whole range; three times as many lie between 0.001 and 1000.")
+    ] = 21,
     dtype: Annotated[str, typer.Option(help="float64 or float32.")] = "float64",
     to: Annotated[Optional[Path], typer.Option("--out", help="A folder for pictures and a page; nothing is drawn without.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,

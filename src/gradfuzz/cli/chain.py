@@ -28,7 +28,9 @@ def chain(
     target: Annotated[str, typer.Argument(help="The library: " + ", ".join(known_targets()) + ".")],
     depth: Annotated[int, typer.Option(min=1, max=MAX_DEPTH, help="How many ops deep: 1 each op alone, 2 all ordered pairs too.")] = 2,
     gradients: Annotated[bool, typer.Option("--gradients", help="Test the gradients of the gradients as well.")] = False,
-    points: Annotated[int, typer.Option(min=2, help="Points from 1e-100 to 1e100, both signs; ordinary ones come on top.")] = 20,
+    points: Annotated[
+        int, typer.Option(min=2, max=100_000, help="Points from 1e-100 to 1e100, both signs; ordinary ones come on top.")
+    ] = 20,
     op: Annotated[
         Optional[list[str]], typer.Option(help="Only ops that fit this glob, as in 'log*'; torch.sin in full is taken at its word.")
     ] = None,

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
-from gradfuzz.cli.console import FOUND, NOTHING_NEW, out, seconds
+from gradfuzz.cli.console import FOUND, NOTHING_NEW, cell, out, say, seconds
 from gradfuzz.cli.run import MAX_ORDER
 from gradfuzz.errors import GradfuzzError, ProgramError
 from gradfuzz.oracles.check import Options
@@ -43,7 +42,7 @@ def check(
         version = pool.version
     if "refused" in event.data:
         raise GradfuzzError(f"{file}: {event.data['refused']}")
-    out.print(f"{target} {version}, {program.api}", markup=False)
+    say(f"{target} {version}, {program.api}")
     if event.kind == "died":
         out.print(f"[bold red]the process died: {event.data['cause']}[/]")
         raise typer.Exit(FOUND)
@@ -63,6 +62,8 @@ def _read(file: Path, target: str, modules: tuple[str, ...]) -> Program:
         return parse(text, language)
     except ProgramError as error:
         raise GradfuzzError(f"{file}: {error}") from None
+    except (RecursionError, MemoryError, ValueError) as error:
+        raise GradfuzzError(f"{file}: this is no Program ({type(error).__name__}); see the README for the language") from None
 
 
 def _print(data: dict[str, Any]) -> None:
@@ -70,7 +71,7 @@ def _print(data: dict[str, Any]) -> None:
     numbers.add_column("scenario")
     numbers.add_column("⟨v, J u⟩")
     for name, number in data["numbers"].items():
-        numbers.add_row(name, escape(repr(number) if not isinstance(number, str) else number))
+        numbers.add_row(name, cell(number if isinstance(number, str) else repr(number)))
     if data["numbers"]:
         out.print(numbers)
         out.print()
@@ -82,8 +83,8 @@ def _print(data: dict[str, Any]) -> None:
         if v["outcome"] == "disagree" and isinstance(v["expected"], float):
             why += f": expected {v['expected']!r}, got {v['actual']!r}, error bar {v['error_bar'] or 0:.1e}"
         style = STYLES.get(v["outcome"], "")
-        verdicts.add_row(str(v["order"] or ""), v["oracle"], f"[{style}]{v['outcome']}[/]", ", ".join(v["scenarios"]), escape(why))
+        verdicts.add_row(str(v["order"] or ""), v["oracle"], f"[{style}]{v['outcome']}[/]", ", ".join(v["scenarios"]), cell(why))
     out.print(verdicts)
     if data["rules"]:
         names = sorted({rule.partition(":")[2] or rule for rule in data["rules"]})
-        out.print("derivative rules: " + ", ".join(names), markup=False)
+        say("derivative rules: " + ", ".join(names))

@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from gradfuzz.cli.console import out, shown_time
+from gradfuzz.cli.console import cell, out, say, shown_time, visible
 from gradfuzz.engine.survey import State
 from gradfuzz.findings.finding import Finding
 from gradfuzz.store.coverage import shares
@@ -46,7 +46,7 @@ class PlainDisplay:
         self.say(f"found {finding.id}: {finding.api}: {finding.title} [{finding.label_name}]")
 
     def say(self, text: str) -> None:
-        out.print(text, markup=False)
+        say(text)
 
     def row(self, name: str, row: dict[str, Any]) -> None:
         """One chain, in all detail: for those who asked for it."""
@@ -80,10 +80,11 @@ class LiveDisplay:
 
     def found(self, finding: Finding) -> None:
         label = finding.label_name
-        self.live.console.print(f"[{COLOURS[label]}]{finding.id}[/]  {finding.api}: {finding.title} [dim]({label})[/]")
+        told = f"{cell(finding.api)}: {cell(finding.title)}"
+        self.live.console.print(f"[{COLOURS[label]}]{cell(finding.id)}[/]  {told} [dim]({label})[/]")
 
     def say(self, text: str) -> None:
-        self.live.console.print(text, markup=False)
+        self.live.console.print(visible(text), markup=False)
 
     def row(self, name: str, row: dict[str, Any]) -> None:
         """One chain, in all detail: for those who asked for it."""

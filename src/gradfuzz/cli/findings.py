@@ -6,16 +6,14 @@ import json
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 from rich.panel import Panel
 from rich.syntax import Syntax
 from rich.table import Table
 
-from gradfuzz.cli.console import out
+from gradfuzz.cli.console import cell, out, records, say, visible
 from gradfuzz.cli.display import COLOURS
 from gradfuzz.cli.run import DEFAULT_STORE, StoreOption
 from gradfuzz.findings.issue import issue_text
-from gradfuzz.store import Store
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="A finding's id, or its beginning.")]
 
@@ -26,7 +24,8 @@ def findings(
     everything: Annotated[bool, typer.Option("--all", help="Also what could not be confirmed.")] = False,
 ) -> None:
     """List what was found, newest campaign last."""
-    listed = Store(store, create=False).findings(unconfirmed=everything)
+    with records(store) as opened:
+        listed = opened.findings(unconfirmed=everything)
     if as_json:
         print(json.dumps([f.public() for f in listed], indent=2))
         return
@@ -40,9 +39,9 @@ def findings(
         label = f.label_name if f.confirmed else "unconfirmed"
         style = COLOURS.get(label, "dim")
         table.add_row(
-            f"[{style}]{f.id}[/]",
-            escape(f.api),
-            escape(f.title),
+            f"[{style}]{cell(f.id)}[/]",
+            cell(f.api),
+            cell(f.title),
             _short(f.verdict.expected),
             _short(f.verdict.actual),
             str(f.times),
@@ -53,44 +52,47 @@ def findings(
 
 def show(identity: IdArgument, store: StoreOption = DEFAULT_STORE) -> None:
     """Show one finding in full: the Program, what each scenario says, the error bar, the label."""
-    f = Store(store, create=False).finding(identity)
+    with records(store) as opened:
+        f = opened.finding(identity)
     verdict, detail = f.verdict, f.verdict.detail
-    out.print(f"[bold]{f.id}[/]  {escape(f.api)}: {escape(f.title)}")
-    out.print(f"{f.target} {f.version}, met {f.times} times, {'confirmed' if f.confirmed else 'not confirmed'}")
+    out.print(f"[bold]{cell(f.id)}[/]  {cell(f.api)}: {cell(f.title)}")
+    say(f"{f.target} {f.version}, met {f.times} times, {'confirmed' if f.confirmed else 'not confirmed'}")
     if f.label:
-        out.print(f"{f.label.label}: {f.label.reason} {f.label.link}", markup=False)
+        say(f"{f.label.label}: {f.label.reason} {f.label.link}")
     out.print()
     out.print(f.explanation, markup=False)
-    out.print(Panel(Syntax(f.text.rstrip(), "python", background_color="default"), title="Program", title_align="left"))
+    out.print(Panel(Syntax(visible(f.text.rstrip()), "python", background_color="default"), title="Program", title_align="left"))
     table = Table(box=None, pad_edge=False)
     table.add_column("scenario")
     table.add_column("says")
     for name, number in (detail.get("numbers") or {}).items():
-        table.add_row(name, repr(number))
+        table.add_row(cell(name), cell(repr(number)))
     if detail.get("numeric") is not None:
         error = detail.get("numeric_error")
-        table.add_row("numeric", repr(detail["numeric"]) + (f" ± {error:.1e}" if error is not None else ""))
+        table.add_row("numeric", cell(repr(detail["numeric"])) + (f" ± {error:.1e}" if error is not None else ""))
     if detail.get("steps"):
-        table.add_row("steps of the ladder", f"{detail['steps']}, {detail['steps_agreeing_with_ad']} of them agree with AD")
+        table.add_row("steps of the ladder", cell(f"{detail['steps']}, {detail['steps_agreeing_with_ad']} of them agree with AD"))
     if table.row_count:
         out.print(table)
-    out.print(escape(verdict.reason))
+    say(verdict.reason)
     if f.script_output:
-        out.print(Panel(escape(f.script_output.rstrip()), title="its script says", title_align="left"))
+        out.print(Panel(cell(f.script_output.rstrip()), title="its script says", title_align="left"))
 
 
 def repro(identity: IdArgument, store: StoreOption = DEFAULT_STORE) -> None:
     """Print the script that proves a finding: `gradfuzz repro ID > bug.py; python bug.py` exits 1 while the bug is there."""
-    print(Store(store, create=False).finding(identity).script, end="")
+    with records(store) as opened:
+        print(visible(opened.finding(identity).script), end="")
 
 
 def issue(identity: IdArgument, store: StoreOption = DEFAULT_STORE) -> None:
     """Print a text that can be pasted into an issue tracker."""
-    print(issue_text(Store(store, create=False).finding(identity)), end="")
+    with records(store) as opened:
+        print(visible(issue_text(opened.finding(identity))), end="")
 
 
 def _short(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     text = str(value if value is not None else "")
-    return escape(text if len(text) < 60 else text[:57] + "…")
+    return cell(text if len(text) < 60 else text[:57] + "…")

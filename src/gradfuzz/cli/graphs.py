@@ -42,7 +42,7 @@ def graphs(
     home_of(target)  # raises for a name that is none
     paths = (os.getcwd(),) if module else ()
     launch = Launch(target, python or sys.executable, tuple(module or ()), paths, seconds(timeout))
-    limit = seconds(time) if time else (None if count else DEFAULT_SECONDS)
+    limit = seconds(time) if time is not None else (None if count else DEFAULT_SECONDS)
     config = Config(launch, seed, limit, order=order, workers=workers or os.cpu_count() or 1)
     with watching() as display:
         state = run_graphs(config, GraphPlan(size, count), store, display)

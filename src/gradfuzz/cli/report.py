@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from gradfuzz.cli.console import out
+from gradfuzz.cli.console import records, say
 from gradfuzz.cli.run import DEFAULT_STORE, StoreOption
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.report.formats import formats
-from gradfuzz.store import Store
 
 
 def report(
@@ -22,5 +21,6 @@ def report(
     """Write the store's campaigns and findings as a self-contained HTML page, with each finding's script beside it."""
     if form not in formats():
         raise GradfuzzError(f"--format {form}: there is no such format; known: {', '.join(formats())}")
-    page = formats()[form](Store(store, create=False), folder)
-    out.print(f"wrote {page}", markup=False)
+    with records(store) as opened:
+        page = formats()[form](opened, folder)
+    say(f"wrote {page}")

@@ -11,7 +11,7 @@ import typer
 
 from gradfuzz.cli.console import FOUND, NOTHING_NEW, out, seconds
 from gradfuzz.cli.display import status_line, watching
-from gradfuzz.engine.config import DEFAULT_SECONDS, Config
+from gradfuzz.engine.config import DEFAULT_SECONDS, MOST_ORDER, Config
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.findings.labels import NEW
 from gradfuzz.pool.launch import Launch
@@ -20,7 +20,8 @@ from gradfuzz.surveys.mutants import run_mutants
 from gradfuzz.targets.base.scenario import nestings
 from gradfuzz.targets.homes import home_of, known_targets
 
-MAX_ORDER = 4
+MAX_ORDER = MOST_ORDER
+LONGEST_LINE = 4096  # of a list of APIs: no signature is longer
 DEFAULT_STORE = Path("gradfuzz.db")
 
 StoreOption = Annotated[Path, typer.Option("--store", help="The file that campaigns and findings are kept in.")]
@@ -45,9 +46,11 @@ def run(
     workers: Annotated[Optional[int], typer.Option(min=1, max=256, help="Worker processes; one per core by default.")] = None,
     seed: Annotated[int, typer.Option(help="Where chance starts.")] = 0,
     store: StoreOption = DEFAULT_STORE,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the store's last campaign.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the store's last campaign; its --seeds, --module and --python are said again.")
+    ] = False,
     timeout: Annotated[str, typer.Option(help="How long one mutant may take.")] = "10s",
-    memory: Annotated[int, typer.Option(min=64, help="By how many megabytes a worker may grow.")] = 4096,
+    memory: Annotated[int, typer.Option(min=64, max=2**24, help="By how many megabytes a worker may grow.")] = 4096,
 ) -> None:
     """Fuzz a library for wrong gradients.
 
@@ -58,7 +61,7 @@ def run(
     Exit status: 0 nothing new, 1 findings, 2 wrong use or broken set-up.
     """
     home_of(target)  # raises for a name that is none
-    limit = seconds(time) if time else (None if mutants else DEFAULT_SECONDS)
+    limit = seconds(time) if time is not None else (None if mutants else DEFAULT_SECONDS)
     launch = Launch(
         target, python or sys.executable, tuple(module or ()), (os.getcwd(),) if module else (), seconds(timeout), memory,
     )  # fmt: skip
@@ -86,8 +89,12 @@ def _api_file(path: Path | None) -> tuple[str, ...]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
-        raise GradfuzzError(f"--apis {path}: {error.strerror}") from None
+        raise GradfuzzError(f"--apis {path}: {error.strerror}; name a file with one API a line") from None
+    except UnicodeDecodeError:
+        raise GradfuzzError(f"--apis {path}: the file is not UTF-8 text; write one API a line, as in torch.nn.functional.kl_div") from None
     names = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    if any(len(name) > LONGEST_LINE for name in names):
+        raise GradfuzzError(f"--apis {path}: there is a line of more than {LONGEST_LINE} characters; write one API a line")
     if not names:
         raise GradfuzzError(f"--apis {path}: the file names no API; write one a line, as in torch.nn.functional.kl_div")
     return tuple(names)

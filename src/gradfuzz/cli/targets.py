@@ -8,8 +8,8 @@ from typing import Annotated, Optional
 import typer
 from rich.table import Table
 
-from gradfuzz.cli.console import out
-from gradfuzz.errors import GradfuzzError
+from gradfuzz.cli.console import cell, out
+from gradfuzz.errors import GradfuzzError, TargetError
 from gradfuzz.pool.launch import Launch
 from gradfuzz.pool.pool import Pool
 from gradfuzz.targets.homes import known_targets
@@ -17,6 +17,8 @@ from gradfuzz.targets.homes import known_targets
 
 def targets(python: Annotated[Optional[str], typer.Option(help="Look into this interpreter instead of this one.")] = None) -> None:
     """List the libraries that are installed here and the scenarios that work with them."""
+    Launch(known_targets()[0], python or sys.executable).interpreter()  # raises where there is none
+    usable, why = 0, ""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("target", "version", "Python", "scenarios that work"):
         table.add_column(column, overflow="fold")
@@ -25,6 +27,10 @@ def targets(python: Annotated[Optional[str], typer.Option(help="Look into this i
             with Pool(Launch(name, python or sys.executable), 1) as pool:
                 about = pool.run("about").data
             table.add_row(name, about["version"], about["python"], ", ".join(about["scenarios"]))
+            usable += 1
         except GradfuzzError as error:
-            table.add_row(name, "[dim]not here[/]", "", f"[dim]{error}[/]")
+            why = str(error)
+            table.add_row(name, "[dim]not here[/]", "", f"[dim]{cell(error)}[/]")
+    if not usable:
+        raise TargetError(f"nothing can be fuzzed with {python or sys.executable}; the last try said: {why}")
     out.print(table)

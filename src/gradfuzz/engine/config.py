@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import math
+import sys
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from gradfuzz.errors import StoreError
 from gradfuzz.pool.launch import Launch
+from gradfuzz.targets.base.scenario import Scenario
 
 DEFAULT_SECONDS = 300.0
+MOST_ORDER = 4
 
 
 @dataclass(frozen=True)
@@ -30,9 +36,59 @@ class Config:
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
-    @staticmethod
-    def from_json(data: dict[str, Any]) -> Config:
-        launch = dict(data["launch"])
-        launch.update(modules=tuple(launch["modules"]), paths=tuple(launch["paths"]))
-        rest: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k != "launch"}
-        return Config(Launch(**launch), **rest)
+    def going_on_with(self, kept: Any, store: Path) -> Config:
+        """A stored campaign's own settings, with what is the user's to say taken from here: budget, workers, interpreter, modules, files.
+
+        A store is data, perhaps a stranger's: nothing it names is run, imported or opened. Where it names what was not said again,
+        StoreError tells what to repeat.
+        """
+        try:
+            then = _read(kept)
+        except (KeyError, TypeError, ValueError):
+            raise StoreError(f"the settings of the last campaign in {store} cannot be read; leave --resume out") from None
+        again = [f"--module {m}" for m in then.launch.modules if m not in self.launch.modules]
+        again += [f"--seeds {f}" for f in then.seed_files] if len(then.seed_files) != len(self.seed_files) else []
+        if self.launch.python == sys.executable != then.launch.python:
+            again.append(f"--python {then.launch.python} (or yours)")
+        if again:
+            raise StoreError(f"the last campaign in {store} was run with {' '.join(again)}; to resume it, say so again")
+        launch = replace(self.launch, timeout=then.launch.timeout, memory=then.launch.memory)
+        mutants = self.mutants or then.mutants
+        return replace(then, launch=launch, seconds=self.seconds, mutants=mutants, workers=self.workers, seed_files=self.seed_files)
+
+
+def _read(data: Any) -> Config:
+    """What `to_json` wrote, if every part of it is of its type and within bounds."""
+    launch = data["launch"]
+    texts: dict[str, Any] = {name: _texts(data[name]) for name in ("apis", "signatures", "seed_files", "scenarios")}
+    numbers: dict[str, Any] = {name: _number(data[name], int, None) for name in ("seed", "mutants", "order")}
+    for scenario in texts["scenarios"]:
+        Scenario.named(scenario)
+    if numbers["order"] is not None and not 1 <= numbers["order"] <= MOST_ORDER:
+        raise ValueError(f"order {numbers['order']}")
+    return Config(
+        Launch(
+            _text(launch["target"]), _text(launch["python"]), _texts(launch["modules"]), (), _number(launch["timeout"], float),
+            _number(launch["memory"], int),
+        ),
+        **texts, **numbers, shrink_seconds=_number(data["shrink_seconds"], float), source=_text(data["source"]),
+    )  # fmt: skip
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    return tuple(_text(value) for value in values)
+
+
+def _number(value: Any, kind: type, least: float | None = 0.0) -> Any:
+    if value is None and least is None:
+        return None
+    fits = isinstance(value, (int, kind)) and not isinstance(value, bool)
+    if not fits or not math.isfinite(value) or (least is not None and value < least):
+        raise ValueError(f"{value!r} is no {kind.__name__}")
+    return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from gradfuzz.engine.config import Config
@@ -14,7 +14,8 @@ from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.findings.triage import Triage
 from gradfuzz.pool.pool import Event, Pool
-from gradfuzz.store import Store
+from gradfuzz.store import Claim, Store
+from gradfuzz.store.opening import refuse_foreign
 
 # When the time is up, suspicions that wait for confirmation get this long; what then still waits is kept for --resume.
 GRACE = 120.0
@@ -23,7 +24,7 @@ GRACE = 120.0
 class Session:
     """A pool, and the campaign that its findings are kept under. Nothing is written before `begin`."""
 
-    def __init__(self, config: Config, pool: Pool, store_path: Path | None, resumed: Store | None, watcher: Watcher) -> None:
+    def __init__(self, config: Config, pool: Pool, store_path: Path | None, resumed: int | None, watcher: Watcher) -> None:
         self.config, self.pool, self.watcher = config, pool, watcher
         self._path, self._resumed = store_path, resumed
         self.store: Store | None = None
@@ -32,28 +33,34 @@ class Session:
     def begin(self) -> Store:
         """Open the store for a new campaign, or for the one that goes on."""
         assert self._path is not None
+        self.store = Store(self._path, create=self._resumed is None)
         if self._resumed is not None:
-            self.store = self._resumed
             last = self.store.campaign()
-            assert last is not None
+            if last is None or last["id"] != self._resumed:
+                raise StoreError(f"another campaign was begun in {self._path} meanwhile; look at it with `gradfuzz report`")
             if last["version"] != self.pool.version:
                 raise StoreError(f"the campaign ran on {last['target']} {last['version']}, here is {self.pool.version}; start a new one")
-            self.number = int(last["id"])
+            self.number = self._resumed
         else:
-            self.store = Store(self._path, create=True)
-            self.number = self.store.begin(self.config.launch.target, self.pool.version, self.config.to_json())
-            self.store.set_existing_rules(self.number, self.pool.run("rules").data.get("rules", {}))
+            rules = self.pool.run("rules").data.get("rules", {})
+            with self.store.transaction():
+                self.number = self.store.begin(self.config.launch.target, self.pool.version, self.config.to_json())
+                self.store.set_existing_rules(self.number, rules)
         self.store.set_status(self.number, "running")
         return self.store
 
 
 @contextmanager
-def session(config: Config, store_path: Path | None, watcher: Watcher, resumed: Store | None = None) -> Iterator[Session]:
-    """The one way to a pool and a store. A foreign file is refused before anything is started."""
-    if resumed is None and store_path is not None and store_path.exists():
-        Store(store_path, create=False).close()
-    watcher.say(f"starting {config.launch.target}")
-    with Pool(config.launch, config.workers) as pool:
+def session(config: Config, store_path: Path | None, watcher: Watcher, resumed: int | None = None) -> Iterator[Session]:
+    """The one way to a pool and a store, which nobody else may write to meanwhile. A foreign file is refused before anything is started."""
+    with ExitStack() as stack:
+        if store_path is not None:
+            if store_path.exists():
+                refuse_foreign(store_path)
+            stack.enter_context(Claim(store_path))
+        watcher.say(f"starting {config.launch.target}")
+        pool = stack.enter_context(Pool(config.launch, config.workers))
+        pool.say = watcher.say
         opened = Session(config, pool, store_path, resumed, watcher)
         try:
             yield opened
@@ -74,11 +81,12 @@ class Engine:
             self.triage = Triage(config.launch, config.shrink_seconds, self.store, self.number, self.pool, self._found)
             self.triage.take_up(self.store.suspicions(self.number))
         self._running: dict[int, Task] = {}
+        self._told: dict[int, list[Suspicion]] = {}  # what each job's worker suspects; it counts once the job is done
         self._tasks: Iterator[Task | None] = iter(())
         self._exhausted = False
 
     def run(self, survey: Survey) -> State:
-        """Ctrl-C ends it cleanly: what was confirmed is kept, what was not is kept for later."""
+        """Ctrl-C, and what the command line turns into it, ends it cleanly: what was confirmed is kept, what was not is kept for later."""
         self._survey, self._tasks = survey, survey.tasks()
         self.pool.refill = self._feed
         try:
@@ -91,13 +99,15 @@ class Engine:
             self._close("finished")
         except KeyboardInterrupt:
             self._close("stopped")
-        finally:
-            if self.triage is not None:
-                self.triage.close()
+        except OSError:  # nobody takes our output any more
+            self._close("stopped")
+            raise
         self._tick()
         return self.state
 
     def _close(self, status: str) -> None:
+        if self.triage is not None:
+            self.triage.close()
         if self.store is not None:
             self.store.set_status(self.number, status)
 
@@ -128,12 +138,16 @@ class Engine:
         for event in events:
             task = self._running.get(event.job["id"])
             if task is None:
-                if self.triage is not None:
+                if self.triage is not None and event.kind in ("done", "died"):
                     self.triage.handle(event)
             elif event.kind == "suspicion":
-                self._survey.suspected(task, Suspicion.from_json(event.data))
+                self._told.setdefault(event.job["id"], []).append(Suspicion.from_json(event.data))
+            elif event.kind == "again":
+                self._told.pop(event.job["id"], None)
             else:
                 del self._running[event.job["id"]]
+                for suspicion in self._told.pop(event.job["id"], ()):
+                    self._survey.suspected(task, suspicion)
                 self._ended(task, event)
         if self.triage is not None:
             self.triage.collect_deaths()

@@ -10,6 +10,7 @@ from gradfuzz.oracles.verdict import Verdict
 from gradfuzz.targets.homes import homes
 
 NEW = "new"
+LABELS = ("known", "by-design")
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,11 @@ class Label:
     label: str
     reason: str
     link: str
+
+
+def web_link(link: str) -> str:
+    """The link if it leads to the web; nothing where it would do anything else."""
+    return link if link.startswith(("https://", "http://")) else ""
 
 
 def labels(target: str) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ Each try costs a process, and a hang costs its whole time limit, so this is done
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import subprocess
@@ -13,7 +14,9 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
+from gradfuzz.errors import GradfuzzError
 from gradfuzz.findings.inside.confirm import Confirmed
 from gradfuzz.findings.inside.shrink import shrink_edits, shrink_program
 from gradfuzz.mutate.edits import Edit, apply_all
@@ -21,7 +24,7 @@ from gradfuzz.oracles.check import Options
 from gradfuzz.oracles.verdict import CRASH, MEMORY, TIMEOUT, Verdict
 from gradfuzz.pool.launch import Launch
 from gradfuzz.pool.pool import Pool
-from gradfuzz.program import Program, to_json
+from gradfuzz.program import Language, Program, from_json, gate, to_json
 from gradfuzz.targets.base.refusals import symptom_of
 from gradfuzz.targets.base.scenario import DIRECT, Scenario, nestings
 
@@ -45,6 +48,22 @@ class Death:
     def key(self) -> str:
         return f"{self.api}|{self.cause}"
 
+    def check(self, language: Language) -> Death:
+        """The death itself; ProgramError if it does not pass the gate: it may have lain in somebody else's store."""
+        gate.check_api(self.api, language)
+        gate.check(self.seed, language)
+        return self
+
+    def to_json(self) -> dict[str, Any]:
+        return {**vars(self), "seed": to_json(self.seed), "options": self.options.to_json()}
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Death:
+        return Death(
+            str(data["api"]), from_json(data["seed"]), str(data["cause"]), Options.from_json(data["options"]), str(data["rng"]),
+            int(data["index"]), {str(name): float(chance) for name, chance in data["weights"].items()},
+        )  # fmt: skip
+
 
 class DeathDesk:
     """Takes deaths, gives what was found out about them. Nothing here touches the store."""
@@ -65,7 +84,7 @@ class DeathDesk:
         self._waiting.put(None)
 
     def _work(self) -> None:
-        with Pool(self.launch, 1) as pool:
+        with contextlib.suppress(GradfuzzError), Pool(self.launch, 1) as pool:  # what is left then waits for --resume
             while (death := self._waiting.get()) is not None:
                 seen, confirmed = _PostMortem(self.launch, self.shrink_seconds, pool, death).result()
                 self.finished.put((death, seen, confirmed))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
-from dataclasses import replace
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 from gradfuzz.errors import ProgramError
 from gradfuzz.findings.finding import Finding
@@ -22,29 +22,45 @@ CONFIRM_LIMIT = 90.0
 SCRIPT_LIMIT = 60.0
 
 
+class Pending(Protocol):
+    """What an earlier run did not get round to."""
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def report(self) -> Suspicion | Death: ...
+
+
 class Keeper(Protocol):
     """Where suspicions and findings are kept: nothing is lost if the campaign dies at any moment."""
 
-    def known_keys(self, campaign: int) -> set[str]: ...
+    def known_keys(self, campaign: int) -> dict[str, bool]: ...
 
-    def suspect(self, campaign: int, key: str, suspicion: Suspicion) -> None: ...
+    def aliases(self, campaign: int) -> dict[str, str]: ...
 
-    def forget_suspicion(self, campaign: int, key: str) -> None: ...
-
-    def add_finding(self, campaign: int, key: str, finding: Finding) -> None: ...
+    def suspect(self, campaign: int, key: str, report: Suspicion | Death) -> None: ...
 
     def met_again(self, campaign: int, key: str, times: int = 1) -> None: ...
 
+    def settle(self, campaign: int, key: str, final: str, finding: Finding | None = None) -> int: ...
 
-class _Proof(NamedTuple):
-    """A finding whose script is running."""
+
+@dataclass
+class Case:
+    """A suspicion on its way. Once there is a finding it only waits for its turn."""
 
     key: str
-    finding: Finding
+    report: Suspicion | Death
+    finding: Finding | None = None
 
 
 class Triage:
-    """Every suspicion passes through here once."""
+    """Every suspicion passes through here once.
+
+    Which findings there are must not depend on which confirmation was faster. So cases are settled in the order in which they were
+    suspected, and what a case turns out to be takes in whatever was suspected under that key and still waits.
+    """
 
     def __init__(
         self, launch: Launch, shrink_seconds: float, store: Keeper, campaign: int, pool: Pool, found: Callable[[Finding], None]
@@ -52,72 +68,82 @@ class Triage:
         self.launch, self.shrink_seconds, self.store, self.campaign, self.pool, self.found = (
             launch, shrink_seconds, store, campaign, pool, found,
         )  # fmt: skip
-        self.known = store.known_keys(campaign)
-        self.aliases: dict[str, str] = {}  # a key whose finding turned out to be another's
-        self.pending: dict[str, int] = {}  # key -> times met while it waits
+        self.known = store.known_keys(campaign)  # whether each was confirmed
+        self.aliases = store.aliases(campaign)  # a key whose finding turned out to be another's
+        self.pending: dict[str, Case] = {}  # in the order in which they were suspected
         self.desk = DeathDesk(launch, shrink_seconds)
-        self._confirming: dict[int, tuple[str, Suspicion]] = {}  # by job
-        self._proving: dict[int, _Proof] = {}
+        self._confirming: dict[int, Case] = {}  # by job
+        self._proving: dict[int, tuple[Case, Finding]] = {}
 
     @property
     def waiting(self) -> int:
         return len(self.pending)
 
-    def take_up(self, suspicions: list[tuple[str, Suspicion]]) -> None:
+    def take_up(self, cases: Sequence[Pending]) -> None:
         """What an earlier run suspected and did not get round to. What does not pass the gate stays where it lies."""
         language = language_for(self.launch.target, self.launch.modules)
-        for key, suspicion in suspicions:
+        for case in cases:
             with contextlib.suppress(ProgramError):
-                self._begin(key, suspicion.check(language))
+                self._begin(case.key, case.report.check(language))
 
     def suspect(self, suspicion: Suspicion) -> str:
         """A worker's suspicion; returns its key."""
-        key = self.aliases.get(suspicion.key, suspicion.key)
-        if not self._met(key):
-            self.store.suspect(self.campaign, key, suspicion)
-            self._begin(key, suspicion)
+        self._meet(suspicion.key, suspicion)
         return suspicion.key
 
-    def _met(self, key: str) -> bool:
-        """Whether it is known or on its way; then it is counted."""
-        if key in self.known:
-            self.store.met_again(self.campaign, key)
-        elif key in self.pending:
-            self.pending[key] += 1
-        else:
-            return False
-        return True
+    def bury(self, death: Death) -> str:
+        """A worker died on a mutant. Each (API, cause) is looked into once, on the side. Returns the cause."""
+        self._meet(death.key, death)
+        return death.cause
 
-    def _begin(self, key: str, suspicion: Suspicion) -> None:
-        self.pending[key] = 1
+    def _meet(self, key: str, report: Suspicion | Death) -> None:
+        key = self.aliases.get(key, key)
+        if key in self.known or key in self.pending:
+            self.store.met_again(self.campaign, key)
+        else:
+            self.store.suspect(self.campaign, key, report)
+            self._begin(key, report)
+
+    def _begin(self, key: str, report: Suspicion | Death) -> None:
+        case = self.pending[key] = Case(key, report)
+        if isinstance(report, Death):
+            self.desk.take(report)
+            return
         job = self.pool.submit(
-            "confirm", urgent=True, fresh=True, limit=CONFIRM_LIMIT, seconds=self.shrink_seconds, suspicion=suspicion.to_json()
+            "confirm", urgent=True, fresh=True, limit=CONFIRM_LIMIT, seconds=self.shrink_seconds, suspicion=report.to_json()
         )
-        self._confirming[job] = (key, suspicion)
+        self._confirming[job] = case
 
     def handle(self, event: Event) -> None:
         """An answer to one of our jobs."""
         number = event.job["id"]
         if number in self._confirming:
-            self._confirmed(*self._confirming.pop(number), event)
+            self._confirmed(self._confirming.pop(number), event)
         elif number in self._proving:
             self._proven(*self._proving.pop(number), event)
 
-    def _confirmed(self, key: str, suspicion: Suspicion, event: Event) -> None:
+    def _confirmed(self, case: Case, event: Event) -> None:
+        suspicion = case.report
+        assert isinstance(suspicion, Suspicion)
         answer = event.data.get("confirmed") if event.kind == "done" else None
         if answer is None:
             seen = Confirmed(suspicion.mutant, suspicion.edits, suspicion.verdict)
         else:
             seen = Confirmed.from_json(answer)
         finding = self._finding(suspicion.api, seen, confirmed=answer is not None)
-        final = finding.key
-        if final != key and (final in self.known or final in self.pending):
-            self._merge(key, final)
-        elif finding.confirmed:
+        if finding.confirmed and not self.known.get(self._final(case, finding)):
             job = self.pool.submit("script", urgent=True, ahead=True, fresh=True, limit=SCRIPT_LIMIT, source=finding.script)
-            self._proving[job] = _Proof(key, finding)
+            self._proving[job] = (case, finding)
         else:
-            self._save(key, finding)
+            case.finding = finding
+            self._settle_in_turn()
+
+    def _proven(self, case: Case, finding: Finding, event: Event) -> None:
+        """A finding counts once its own script shows it."""
+        proven = event.kind == "done" and event.data.get("status") == 1
+        output = event.data.get("output", "") or str(event.data.get("failed") or event.data.get("cause") or "")
+        case.finding = replace(finding, confirmed=proven, script_output=output)
+        self._settle_in_turn()
 
     def _finding(self, api: str, seen: Confirmed, confirmed: bool) -> Finding:
         launch = self.launch
@@ -127,54 +153,51 @@ class Triage:
         )  # fmt: skip
         return replace(finding, script=script(finding))
 
-    def _merge(self, key: str, final: str) -> None:
-        """Once shrunk it is the same as another."""
-        self.aliases[key] = final
-        times = self.pending.pop(key, 1)
-        if final in self.known:
-            self.store.met_again(self.campaign, final, times)
-        else:
-            self.pending[final] += times
-        self.store.forget_suspicion(self.campaign, key)
+    # Settling ----------------------------------------------------------------------------------------------------------
 
-    def _proven(self, key: str, finding: Finding, event: Event) -> None:
-        """A finding counts once its own script shows it."""
-        proven = event.kind == "done" and event.data.get("status") == 1
-        output = event.data.get("output", "") or str(event.data.get("failed") or event.data.get("cause") or "")
-        self._save(key, replace(finding, confirmed=proven, script_output=output))
+    def _final(self, case: Case, finding: Finding) -> str:
+        """What a case's finding is filed under: once shrunk it may be the same as another. The unconfirmed keep their keys."""
+        return self.aliases.get(finding.key, finding.key) if finding.confirmed else case.key
 
-    def _save(self, key: str, finding: Finding) -> None:
-        finding = replace(finding.filed(key), times=self.pending.pop(key, 1), campaign=self.campaign)
-        self.store.add_finding(self.campaign, key, finding)
-        self.known.add(key)
-        if finding.confirmed:
-            self.found(finding)
+    def _settle_in_turn(self) -> None:
+        for case in list(self.pending.values()):
+            if isinstance(case.report, Death) or self.pending.get(case.key) is not case:
+                continue
+            if case.finding is None:
+                return
+            self._settle(case, case.finding)
 
-    # Deaths ------------------------------------------------------------------------------------------------------------
-
-    def bury(self, death: Death) -> str:
-        """A worker died on a mutant. Each (API, cause) is looked into once, on the side. Returns the key of the death."""
-        key = self.aliases.get(death.key, death.key)
-        if not self._met(key):
-            self.pending[key] = 1
-            self.desk.take(death)
-        return death.cause
+    def _settle(self, case: Case, finding: Finding) -> None:
+        final = self._final(case, finding)
+        filed = None
+        if final not in self.known or (finding.confirmed and not self.known[final]):
+            filed = replace(finding.filed(final), campaign=self.campaign)
+        times = self.store.settle(self.campaign, case.key, final, filed)
+        for key in (case.key, final):
+            self.pending.pop(key, None)
+        if case.key != final:
+            self.aliases[case.key] = final
+        if filed is not None:
+            self.known[final] = filed.confirmed
+            if filed.confirmed:
+                self.found(replace(filed, times=times))
 
     def collect_deaths(self) -> None:
-        """Take in the post-mortems that are done."""
+        """Take in the post-mortems that are done; there is one desk, so they come in turn."""
         while not self.desk.finished.empty():
             death, seen, confirmed = self.desk.finished.get()
+            case = self.pending.get(death.key)
+            if case is None:
+                continue
             finding = self._finding(death.api, seen, confirmed)
             if confirmed:
                 proven, output = self.desk.script_alone(finding.script)
                 finding = replace(finding, confirmed=proven, script_output=output)
-            key = self.aliases[death.key] = finding.key
-            times = self.pending.pop(death.key, 1)
-            if key in self.known:
-                self.store.met_again(self.campaign, key, times)
-            else:
-                self.pending[key] = times
-                self._save(key, finding)
+            self._settle(case, finding)
 
     def close(self) -> None:
+        """The end: what is ready does not wait for its turn any longer."""
         self.desk.close()
+        for case in list(self.pending.values()):
+            if case.finding is not None and self.pending.get(case.key) is case:
+                self._settle(case, case.finding)

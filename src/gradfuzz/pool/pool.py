@@ -12,20 +12,25 @@ from typing import Any
 
 import psutil
 
+from gradfuzz.errors import WorkerError
 from gradfuzz.pool.launch import Launch
-from gradfuzz.pool.process import WorkerProcess, Zygote
+from gradfuzz.pool.process import Lost, WorkerProcess, Zygote
 
 POLL = 0.2
 CHECK_EVERY = 0.5
 # The address-space limit stops most; this stops what grows by other ways.
 RESIDENT_FACTOR = 1.5
+# Seconds between tries where the system has no room for another process.
+PAUSES = (0.5, 2.0, 5.0)
+# A library that takes its own process down each time will do so again.
+MOST_RENEWALS = 3
 
 
 @dataclass
 class Event:
     """Something a worker said or something that befell it."""
 
-    kind: str  # suspicion, done, died
+    kind: str  # suspicion, done, died; again: it starts anew, and what it has said does not count
     job: dict[str, Any]
     data: dict[str, Any] = field(default_factory=dict)
 
@@ -35,7 +40,7 @@ class Pool:
 
     def __init__(self, launch: Launch, size: int) -> None:
         self.launch, self.size = launch, size
-        self.zygote = Zygote(launch)
+        self.zygote = _started(launch)
         self.version, self.family, self.ways = self.zygote.version, self.zygote.family, self.zygote.ways
         self.waiting: deque[dict[str, Any]] = deque()
         self.urgent: deque[dict[str, Any]] = deque()  # goes first, but leaves half of the workers to the others
@@ -47,8 +52,14 @@ class Pool:
         self._next_job = 0
         self._last_check = 0.0
         self._spent = {True: 0.0, False: 0.0}  # seconds of workers, by whether the job was urgent
-        for _ in range(size):
-            self._hire()
+        self._renewed = 0  # zygotes since a job was last done
+        self.say: Callable[[str], None] = lambda _: None
+        try:
+            for _ in range(size):
+                self._hire()
+        except BaseException:
+            self.close()
+            raise
 
     # Jobs ------------------------------------------------------------------------------------------------------------
 
@@ -73,6 +84,15 @@ class Pool:
 
     def poll(self, wait: float = POLL) -> list[Event]:
         """Hand out jobs, wait a little, and return what happened."""
+        try:
+            self._turn(wait)
+        except Lost as error:
+            self._renew(error)
+        happened = list(self.events)
+        self.events.clear()
+        return happened
+
+    def _turn(self, wait: float) -> None:
         if self.hungry:
             self.refill()
         self._assign()
@@ -83,9 +103,6 @@ class Pool:
         if time.monotonic() - self._last_check > CHECK_EVERY:
             self._last_check = time.monotonic()
             self._check()
-        happened = list(self.events)
-        self.events.clear()
-        return happened
 
     def run(self, do: str, **fields: Any) -> Event:
         """One job, to its end; what happens to others meanwhile is kept for the next poll."""
@@ -94,7 +111,7 @@ class Pool:
         answer: Event | None = None
         while answer is None:
             for event in self.poll():
-                if event.job["id"] == number and event.kind != "suspicion":
+                if event.job["id"] == number and event.kind not in ("suspicion", "again"):
                     answer = event
                 else:
                     kept.append(event)
@@ -105,10 +122,45 @@ class Pool:
     # Workers ---------------------------------------------------------------------------------------------------------
 
     def _hire(self) -> WorkerProcess:
-        worker = self.zygote.fork()
+        worker = self._fork()
         self.workers.append(worker)
         self._selector.register(worker.connection, selectors.EVENT_READ, worker)
         return worker
+
+    def _fork(self) -> WorkerProcess:
+        """A worker; where there is no room for one right now, a little later."""
+        for pause in PAUSES:
+            try:
+                return self.zygote.fork()
+            except Lost:
+                raise
+            except WorkerError as error:
+                self.say(f"{error}; trying again in {pause:g} s")
+                time.sleep(pause)
+        return self.zygote.fork()
+
+    def _renew(self, error: Lost) -> None:
+        """A new zygote in the place of one that died. What its workers were at starts anew."""
+        self._renewed += 1
+        if self._renewed > MOST_RENEWALS:
+            raise error
+        self.say(f"{error}; starting another")
+        for worker in list(self.workers):
+            worker.kill()
+            if worker.job is not None:
+                self._again(worker.job)
+            self._dismiss(worker)
+        self.zygote.close()
+        self.zygote = _started(self.launch)
+        try:
+            for _ in range(self.size):
+                self._hire()
+        except Lost as again:
+            self._renew(again)
+
+    def _again(self, job: dict[str, Any]) -> None:
+        self.events.append(Event("again", job))
+        (self.urgent if job["urgent"] else self.waiting).appendleft(job)
 
     def _dismiss(self, worker: WorkerProcess) -> None:
         self._selector.unregister(worker.connection)
@@ -149,7 +201,11 @@ class Pool:
             else:
                 return
             if job.get("fresh"):
-                worker = self._guest(worker)
+                try:
+                    worker = self._guest(worker)
+                except WorkerError:
+                    self._again(job)
+                    raise
             worker.send(job)
 
     def _room(self, busy: int) -> bool:
@@ -174,6 +230,7 @@ class Pool:
             else:
                 self._account(worker)
                 worker.job = None
+                self._renewed = 0
                 self.events.append(Event("done", job, message))
                 if worker.host is not None:
                     self._leave(worker)
@@ -197,20 +254,24 @@ class Pool:
         death = self.zygote.death(worker.pid)
         self._account(worker)
         job, (_, index, counts) = worker.job, worker.progress.read()
+        if job is not None:
+            killed = cause is None and death["signal"] == signal.SIGKILL and not job.get("killed")
+            if killed:
+                # Not by us, and no library does that to itself: the system was short of memory, or somebody was there. Once is no proof.
+                self._again({**job, "killed": True})
+            else:
+                if cause is None:
+                    number = death["signal"]
+                    cause = signal.Signals(number).name if number else f"exit status {death['status']}"
+                self.events.append(Event("died", job, {"cause": cause, "index": index, "counts": counts}))
         if worker.host is not None:
             worker.host.parked = False
             self._dismiss(worker)
-        else:
-            guest = next((g for g in self.workers if g.host is worker), None)
-            replacement = self._replace(worker)
-            if guest is not None:
-                guest.host, replacement.parked = replacement, True
-        if job is None:
             return
-        if cause is None:
-            number = death["signal"]
-            cause = signal.Signals(number).name if number else f"exit status {death['status']}"
-        self.events.append(Event("died", job, {"cause": cause, "index": index, "counts": counts}))
+        guest = next((g for g in self.workers if g.host is worker), None)
+        replacement = self._replace(worker)
+        if guest is not None:
+            guest.host, replacement.parked = replacement, True
 
     def close(self) -> None:
         for worker in list(self.workers):
@@ -224,6 +285,14 @@ class Pool:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _started(launch: Launch) -> Zygote:
+    """A zygote; once more where somebody killed it before it could say a word."""
+    try:
+        return Zygote(launch)
+    except Lost:
+        return Zygote(launch)
 
 
 def _resident(pid: int) -> float:

@@ -9,17 +9,18 @@ import select
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 from gradfuzz.errors import TargetError, WorkerError
 from gradfuzz.pool.launch import Launch
+from gradfuzz.pool.scratch import Scratch
 from gradfuzz.worker.progress import Progress
 
 START_LIMIT = 180.0
 FORK_LIMIT = 60.0
+LAST_LINES = 3
 
 
 class WorkerProcess:
@@ -84,67 +85,89 @@ class WorkerProcess:
         self.progress.close()
 
 
+class Lost(WorkerError):
+    """The process that holds the library is gone, and its workers with it."""
+
+
 class Zygote:
     """A process with the library imported, that forks workers in milliseconds."""
 
     def __init__(self, launch: Launch) -> None:
         self.launch = launch
-        self.folder = tempfile.TemporaryDirectory(prefix="gradfuzz-")
-        self.log = Path(self.folder.name) / "worker.log"
+        self.folder = Scratch()
+        self.log = self.folder.path / "worker.log"
         self.deaths: dict[int, dict[str, Any]] = {}
+        self.gone = False
         self._buffer = b""
         self._count = 0
-        self.process = subprocess.Popen(
-            launch.command(self.log), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=launch.environment(dict(os.environ)),
-        )  # fmt: skip
+        # A worker's end of its connection travels over this socket: names in the file system may be too long for one.
+        self._requests, theirs = socket.socketpair()
+        try:
+            self.process = subprocess.Popen(
+                launch.command(self.log), stdin=theirs.fileno(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                env=launch.environment(dict(os.environ)),
+            )  # fmt: skip
+        except (OSError, TargetError) as error:
+            self._requests.close()
+            self.folder.close()
+            if isinstance(error, TargetError):
+                raise
+            raise TargetError(f"{launch.python} cannot be started: {error.strerror}") from None
+        finally:
+            theirs.close()
         ready = self._control(START_LIMIT)
-        if ready is None or "failed" in ready:
+        if ready is None or "ready" not in ready:
+            killed = self.gone and self.process.wait(5) == -signal.SIGKILL
+            why = _why(ready, launch, self.process, self.log)
             self.close()
-            raise TargetError(_why(ready, launch, self.process))
+            raise Lost(f"{why} (it was killed)") if killed else TargetError(why)
         self.version: str = ready["ready"]
         self.patience = float(ready["patience"])
         self.family = int(ready["family"])
         self.ways: tuple[str, ...] = tuple(ready["ways"])
 
     def fork(self) -> WorkerProcess:
-        """A new worker, connected."""
+        """A new worker, connected. Lost if there is nobody to ask any more, WorkerError if there is no room for one."""
         self._count += 1
-        name = str(Path(self.folder.name) / f"{self._count}")
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        listener.bind(name + ".sock")
-        listener.listen(1)
-        listener.settimeout(FORK_LIMIT)
-        request = {"worker": self._count, "socket": name + ".sock", "progress": name + ".progress", "memory": self.launch.memory}
+        progress = str(self.folder.path / f"{self._count}.progress")
+        request = {"worker": self._count, "progress": progress, "memory": self.launch.memory}
+        connection, theirs = socket.socketpair()
         try:
-            assert self.process.stdin is not None
-            self.process.stdin.write(json.dumps(request).encode() + b"\n")
-            self.process.stdin.flush()
-            connection, _ = listener.accept()
-        except (OSError, socket.timeout) as error:
-            raise WorkerError(f"a worker could not be started ({error}); see {self.log}") from None
+            socket.send_fds(self._requests, [json.dumps(request).encode() + b"\n"], [theirs.fileno()])
+            pid = self._forked(self._count)
+        except (OSError, WorkerError) as error:
+            connection.close()
+            raise error if isinstance(error, WorkerError) else self.lost() from None
         finally:
-            listener.close()
-        pid = self._forked(self._count)
-        os.unlink(name + ".sock")
-        progress = Progress(name + ".progress")  # the worker opens the same file
+            theirs.close()
         connection.setblocking(False)
-        return WorkerProcess(self._count, pid, connection, progress)
+        return WorkerProcess(self._count, pid, connection, Progress(progress))  # the worker opens the same file
 
     def _forked(self, worker: int) -> int:
         while True:
             message = self._control(FORK_LIMIT)
             if message is None:
-                raise WorkerError(f"the process that holds {self.launch.target} died; see {self.log}")
+                raise self.lost()
             if message.get("worker") == worker:
+                if "failed" in message:
+                    raise WorkerError(f"a worker could not be started: {message['failed']}")
                 return int(message["forked"])
 
+    def lost(self) -> Lost:
+        """What to say of its end, with the last lines that it wrote."""
+        self.gone = True
+        status = self.process.poll()
+        how = f" ({signal.Signals(-status).name})" if status is not None and status < 0 else ""
+        return Lost(f"the process that holds {self.launch.target} died{how}{_tail(self.log)}")
+
     def death(self, pid: int, wait: float = 5.0) -> dict[str, Any]:
-        """How a worker died."""
+        """How a worker died. Lost if the zygote did."""
         deadline = time.monotonic() + wait
         while pid not in self.deaths and time.monotonic() < deadline:
             if self._control(max(0.01, deadline - time.monotonic())) is None:
                 break
+        if self.gone:
+            raise self.lost()
         return self.deaths.pop(pid, {"signal": 0, "status": -1})
 
     def _control(self, wait: float) -> dict[str, Any] | None:
@@ -156,31 +179,45 @@ class Zygote:
             ready, _, _ = select.select([handle], [], [], max(0.0, deadline - time.monotonic()))
             chunk = os.read(handle, 1 << 16) if ready else b""
             if not chunk:
+                self.gone = self.gone or bool(ready)
                 return None
             self._buffer += chunk
         line, self._buffer = self._buffer.split(b"\n", 1)
-        message: dict[str, Any] = json.loads(line)
+        try:
+            message: dict[str, Any] = dict(json.loads(line))
+        except (ValueError, TypeError):  # --python names a program that is no Python
+            return None
         if "exited" in message:
             self.deaths[message["exited"]] = message
         return message
 
     def close(self) -> None:
-        for stream in (self.process.stdin, self.process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
+        self._requests.close()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
         try:
             self.process.wait(5)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        self.folder.cleanup()
+        if self.process.stderr is not None:
+            self.process.stderr.close()
+        self.folder.close()
 
 
-def _why(ready: dict[str, Any] | None, launch: Launch, process: subprocess.Popen[bytes]) -> str:
-    if ready is not None:
+def _why(ready: dict[str, Any] | None, launch: Launch, process: subprocess.Popen[bytes], log: Path) -> str:
+    if ready is not None and "failed" in ready:
         return str(ready["failed"])
     process.kill()
     error = (process.stderr.read() if process.stderr else b"").decode(errors="replace").strip().splitlines()
-    detail = f": {error[-1]}" if error else ""
+    detail = f": {error[-1]}" if error else _tail(log)
     return f"{launch.target} could not be started with {launch.python}{detail}"
+
+
+def _tail(log: Path) -> str:
+    """The last lines of a log, on one line."""
+    try:
+        lines = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+    except OSError:
+        return ""
+    return ": " + " / ".join(lines[-LAST_LINES:]) if lines else ""

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gradfuzz import report
-from gradfuzz.store import Store
+from gradfuzz.store import Records
 
 # Writes the store's campaigns and findings into a folder; returns the file to look at.
-Write = Callable[[Store, Path], Path]
+Write = Callable[[Records, Path], Path]
 
 
 def formats() -> dict[str, Write]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,9 @@ import jinja2
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.issue import issue_text
+from gradfuzz.findings.labels import web_link
 from gradfuzz.oracles.gradient import STEP
-from gradfuzz.store import Store
+from gradfuzz.store import Records
 from gradfuzz.store.coverage import coverage_of
 from gradfuzz.testing.step_curve import StepCurve, inline_image, png
 
@@ -23,9 +26,10 @@ _environment = jinja2.Environment(
 
 FORMAT = "html"
 MESSAGES = 8  # shown per kind of refusal
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
-def write(store: Store, folder: Path) -> Path:
+def write(store: Records, folder: Path) -> Path:
     """index.html, and a script and an issue text for each finding. Files appear whole."""
     try:
         (folder / "findings").mkdir(parents=True, exist_ok=True)
@@ -33,17 +37,23 @@ def write(store: Store, folder: Path) -> Path:
         raise GradfuzzError(f"{folder} cannot be written to ({error.strerror}); name another folder with --out") from None
     findings = store.findings()
     for finding in findings:
-        _write(folder / "findings" / f"{finding.id}.py", finding.script)
-        _write(folder / "findings" / f"{finding.id}.md", issue_text(finding))
+        name = file_name(finding.id)
+        _write(folder / "findings" / f"{name}.py", finding.script)
+        _write(folder / "findings" / f"{name}.md", issue_text(finding))
     campaigns = [_campaign(store, row) for row in store.campaigns()]
     page = _environment.get_template("report.html.j2").render(
-        campaigns=campaigns, findings=findings, kinds=Counter(f.kind for f in findings), curve=_curve
+        campaigns=campaigns,
+        findings=findings,
+        kinds=Counter(f.kind for f in findings),
+        curve=_curve,
+        file_name=file_name,
+        web_link=web_link,
     )
     _write(folder / "index.html", page)
     return folder / "index.html"
 
 
-def _campaign(store: Store, row: dict[str, Any]) -> dict[str, Any]:
+def _campaign(store: Records, row: dict[str, Any]) -> dict[str, Any]:
     totals = store.totals(row["id"])
     mutants = sum(totals["counts"].values())
     apis = store.by_api(row["id"])
@@ -85,11 +95,21 @@ def _curve(finding: Finding) -> str:
     steps = tuple(step for step, _ in ladder)
     try:
         return inline_image(png(StepCurve(finding.api, steps, errors, value, "the extrapolated derivative", STEP, STEP)))
-    except GradfuzzError:  # matplotlib is an extra
+    except Exception:  # matplotlib is an extra, and need not like a name that it is given
         return ""
 
 
+def file_name(identity: str) -> str:
+    """A finding's id as the name of a file: itself if it can be one, else a name made from it. An id is data, perhaps a stranger's."""
+    if _NAME.fullmatch(identity) and ".." not in identity:
+        return identity
+    return "finding-" + hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
 def _write(path: Path, text: str) -> None:
-    part = path.with_suffix(path.suffix + ".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_text(text, encoding="utf-8", errors="backslashreplace")
+        part.replace(path)
+    except OSError as error:
+        raise GradfuzzError(f"{path} cannot be written ({error.strerror}); name another folder with --out") from None

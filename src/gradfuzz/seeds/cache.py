@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+import tempfile
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from gradfuzz import __version__
-from gradfuzz.errors import WorkerError
+from gradfuzz.errors import GradfuzzError, WorkerError
 from gradfuzz.pool.pool import Pool
 from gradfuzz.targets.homes import home_of
 
@@ -29,7 +31,14 @@ def cache_folder() -> Path:
 def cache_path(name: str, pool: Pool, suffix: str, *rooms: str) -> Path:
     """Where something about a target at its version is kept. It changes with the code of the target and of the rooms."""
     folder = cache_folder()
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise GradfuzzError(
+            f"the cache {folder} cannot be written to ({error.strerror}); set XDG_CACHE_HOME to a folder that can"
+        ) from None
     return folder / f"{name}-{pool.launch.target}-{pool.version}-{_fingerprint(home_of(pool.launch.target).folder, rooms)}.{suffix}"
 
 
@@ -50,8 +59,9 @@ def learnt(pool: Pool, do: str, what: str, rooms: tuple[str, ...], say: Callable
     With modules of the user's own it is asked anew each time: they may have changed.
     """
     launch, path = pool.launch, cache_path(do, pool, "json", *rooms)
-    if not launch.modules and path.exists():
-        return json.loads(path.read_text(encoding="utf-8"))
+    with contextlib.suppress(OSError, ValueError):  # not there yet, or damaged
+        if not launch.modules:
+            return json.loads(path.read_text(encoding="utf-8"))
     say(f"looking for {what} of {launch.target} {pool.version} (once per version)")
     deadly: list[int] = []  # a call that kills the process when it is tried out is left out the next time
     while True:
@@ -63,6 +73,9 @@ def learnt(pool: Pool, do: str, what: str, rooms: tuple[str, ...], say: Callable
         raise WorkerError(f"{what} of {launch.target} could not be found: {event.data.get('failed') or event.data.get('cause')}")
     if not launch.modules:
         part = path.with_suffix(".part")
-        part.write_text(json.dumps(event.data[do]), encoding="utf-8")
-        part.replace(path)
+        try:
+            part.write_text(json.dumps(event.data[do]), encoding="utf-8")
+            part.replace(path)
+        except OSError as error:
+            raise GradfuzzError(f"the cache {path.parent} cannot be written to ({error.strerror}); set XDG_CACHE_HOME elsewhere") from None
     return event.data[do]

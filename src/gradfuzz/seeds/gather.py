@@ -4,30 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from pathlib import Path
 
-from gradfuzz.errors import GradfuzzError, TargetError
+from gradfuzz.errors import TargetError
 from gradfuzz.pool.pool import Pool
 from gradfuzz.program import gate
 from gradfuzz.seeds.api_list import read_signature
-from gradfuzz.seeds.library import file_seeds, library_seeds
+from gradfuzz.seeds.files import known_here
+from gradfuzz.seeds.library import library_seeds
 from gradfuzz.seeds.seed import Seed
 from gradfuzz.targets.homes import language_for
 
 PROBE_LIMIT = 30.0
 
 
-def gather(pool: Pool, files: tuple[str, ...], say: Callable[[str], None]) -> list[Seed]:
-    """Seeds from files; from the library itself if there are none."""
-    if not files:
-        return library_seeds(pool, say)
-    found: list[Seed] = []
-    for name in files:
-        path = Path(name)
-        if not path.exists():
-            raise GradfuzzError(f"--seeds {name}: there is no such file")
-        found.extend(file_seeds(path, pool.launch.target, pool.launch.modules))
-    return found
+def gather(pool: Pool, given: list[Seed], say: Callable[[str], None]) -> list[Seed]:
+    """The seeds that people gave; the library's own if they gave none."""
+    return known_here(pool, given, say) if given else library_seeds(pool, say)
 
 
 def signature_seeds(pool: Pool, signatures: tuple[str, ...], known: set[str], say: Callable[[str], None]) -> list[Seed]:
@@ -38,9 +30,12 @@ def signature_seeds(pool: Pool, signatures: tuple[str, ...], known: set[str], sa
         api, parameters = read_signature(line)
         if parameters is None:
             gate.check_api(api.replace("*", "x"), language)  # a bare name may be a glob
-            continue
-        gate.check_api(api, language)
+        else:
+            gate.check_api(api, language)
         if api in known:
+            continue
+        if parameters is None:
+            say(f"{api}: there is no seed for it; with its signature, as in {api}(input, other), one may be made up")
             continue
         event = pool.run("probe", api=api, parameters=parameters, limit=PROBE_LIMIT)
         rows = event.data.get("seeds", [])

@@ -1,5 +1,8 @@
 """Where campaigns are kept."""
 
-from gradfuzz.store.store import Lesson, Store
+from gradfuzz.store.lock import Claim
+from gradfuzz.store.reading import Lesson, Pending
+from gradfuzz.store.records import Records
+from gradfuzz.store.store import Store
 
-__all__ = ["Lesson", "Store"]
+__all__ = ["Claim", "Lesson", "Pending", "Records", "Store"]

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
-from gradfuzz.store import Store
+from gradfuzz.store.records import Records
 
 NO_SEED = "no seed"
 INVALID = "invalid"
@@ -49,7 +49,7 @@ class Group:
         return {"reached": sorted(self.reached), "in_reach": len(self.in_reach), "share": self.share, "missing": self.missing()}
 
 
-def coverage_of(store: Store, campaign: int) -> dict[str, Group]:
+def coverage_of(store: Records, campaign: int) -> dict[str, Group]:
     """Coverage of a stored campaign by table."""
     return grouped(store.existing_rules(campaign), set(store.rules(campaign)))
 

@@ -16,6 +16,7 @@ create table batches (
     refusals text not null,        -- JSON: what the library refused
     cpu real not null,
     lesson text not null default '', -- JSON: what the schedule learnt from it
+    until integer,                 -- the mutant it stopped before: a campaign may end in the middle of a batch
     primary key (campaign, number)
 );
 create table rules (               -- derivative rules reached, as TABLE:RULE
@@ -42,6 +43,13 @@ create index findings_by_id on findings(id);
 create table suspicions (          -- seen by a worker, not yet finished: nothing is lost if the campaign dies now
     campaign integer not null references campaigns(id),
     key text not null,
-    report text not null,
+    report text not null,          -- JSON: what was seen, or which mutant the worker died at
+    times integer not null default 1, -- how often it was met meanwhile
+    primary key (campaign, key)
+);
+create table aliases (             -- suspicions that turned out to be a finding of another key
+    campaign integer not null references campaigns(id),
+    key text not null,
+    final text not null,
     primary key (campaign, key)
 );

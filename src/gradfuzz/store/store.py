@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sqlite3
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -13,208 +15,172 @@ from typing import Any
 from gradfuzz.errors import StoreError
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.inside.suspicion import Suspicion
+from gradfuzz.findings.postmortem import Death
+from gradfuzz.store.opening import APPLICATION, SCHEMA, missing, refuse_foreign
+from gradfuzz.store.reading import Lesson, pending_json
+from gradfuzz.store.records import Records
 
-APPLICATION = 0x67667A31  # says in the file's header that it is ours
-SCHEMA = 2
 _SCHEMA_FILE = Path(__file__).with_name("schema.sql")
+# What each form added to the one before; nothing in an older store changes.
+_ADDED = {
+    2: "alter table batches add column lesson text not null default '';"
+    "create table if not exists existing_rules (campaign integer not null references campaigns(id), rule text not null,"
+    " reason text not null, primary key (campaign, rule));",
+    3: "alter table batches add column until integer;"
+    "alter table suspicions add column times integer not null default 1;"
+    "create table if not exists aliases (campaign integer not null references campaigns(id), key text not null,"
+    " final text not null, primary key (campaign, key));",
+}
 
 
-@dataclass(frozen=True)
-class Lesson:
-    """What a batch taught: features that came up, edits as {name: [tried, valid]}, findings as keys, the orders they were of."""
-
-    features: list[str] = field(default_factory=list)
-    edits: dict[str, list[int]] = field(default_factory=dict)
-    findings: list[str] = field(default_factory=list)
-    orders: list[int] = field(default_factory=list)
-
-
-class Store:
-    """Campaigns and what they found."""
+class Store(Records):
+    """A store that is written to. Whatever is acknowledged is in the file; whatever belongs together is there together or not at all."""
 
     def __init__(self, path: Path, create: bool) -> None:
-        """Open the file; StoreError, and the file untouched, if it is not a store of ours or is of a newer kind."""
-        self.path = path
+        """Open the file to write; StoreError, and the file untouched, if it is not a store of ours or is of a newer kind."""
         if not path.exists() and not create:
-            raise StoreError(f"there is no store at {path}; run `gradfuzz run` first or name another with --store")
-        if path.is_dir():
-            raise StoreError(f"{path} is a folder, not a store; name a file with --store")
-        new = not path.exists() or path.stat().st_size == 0
-        if not new:
-            _refuse_foreign(path)
+            raise missing(path)
+        new = not path.exists() or not refuse_foreign(path)
+        self.path, self._depth = path, 0
         try:
-            self.db = sqlite3.connect(path, isolation_level=None)
-            self.db.row_factory = sqlite3.Row
+            db = sqlite3.connect(path, isolation_level=None)
             if new:
                 # Before WAL: what tells our files from others' must be in the file itself, whenever the process dies.
                 header = f"pragma application_id = {APPLICATION}; pragma user_version = {SCHEMA};"
-                self.db.executescript("begin;" + header + _SCHEMA_FILE.read_text() + "commit;")
+                db.executescript("begin;" + header + _SCHEMA_FILE.read_text() + "commit;")
             else:
-                self._bring_up_to_date()
-            self.db.execute("pragma journal_mode = wal")
-            self.db.execute("pragma synchronous = normal")
-        except sqlite3.Error as error:
+                _bring_up_to_date(db)
+            db.execute("pragma journal_mode = wal")
+            db.execute("pragma synchronous = normal")
+            self._file = os.stat(path)
+        except (sqlite3.Error, OSError) as error:
             raise StoreError(f"{path} cannot be used as a store ({error}); name another with --store") from None
+        super().__init__(path, db)
 
-    def _bring_up_to_date(self) -> None:
-        """A store of an older form gets what has been added since; nothing in it changes."""
-        form = int(self.db.execute("pragma user_version").fetchone()[0])
-        if form < 2:
-            self.db.executescript(
-                "begin; alter table batches add column lesson text not null default '';"
-                "create table if not exists existing_rules (campaign integer not null references campaigns(id), rule text not null,"
-                " reason text not null, primary key (campaign, rule));"
-                f"pragma user_version = {SCHEMA}; commit;"
-            )
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """What is written inside is there as a whole or not at all. One inside another is part of it."""
+        if self._depth:
+            yield
+            return
+        self._still_there()
+        self._depth = 1
+        try:
+            self.db.execute("begin immediate")
+            try:
+                yield
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    self.db.execute("rollback")
+                raise
+            self.db.execute("commit")
+        except sqlite3.Error as error:
+            with contextlib.suppress(sqlite3.Error):
+                self.db.execute("rollback")
+            raise StoreError(f"{self.path} cannot be written to any more ({error}); what was told before is in it") from None
+        finally:
+            self._depth = 0
+
+    def _still_there(self) -> None:
+        """StoreError if somebody took the file away: what is written to it now would be gone with us."""
+        with contextlib.suppress(OSError):
+            if os.path.samestat(os.stat(self.path), self._file):
+                return
+        told = f"{self.path} was deleted or replaced while the campaign ran"
+        if os.path.lexists(self.path):
+            raise StoreError(f"{told}; the campaign has ended, since nothing it finds could be kept")
+        try:
+            for end in ("-wal", "-shm"):  # the old file's, of no use to the new one
+                self.path.with_name(self.path.name + end).unlink(missing_ok=True)
+            with contextlib.closing(sqlite3.connect(self.path)) as again:
+                self.db.backup(again)
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(f"{told}, and could not be written again ({error})") from None
+        raise StoreError(f"{told}; what it held has been written there again, and --resume goes on from there")
 
     # Campaigns -------------------------------------------------------------------------------------------------------
 
     def begin(self, target: str, version: str, config: dict[str, Any]) -> int:
         created = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        cursor = self.db.execute(
-            "insert into campaigns (created, target, version, config, status) values (?, ?, ?, ?, 'running')",
-            (created, target, version, json.dumps(config)),
-        )
+        with self.transaction():
+            cursor = self.db.execute(
+                "insert into campaigns (created, target, version, config, status) values (?, ?, ?, ?, 'running')",
+                (created, target, version, json.dumps(config)),
+            )
         return int(cursor.lastrowid or 0)
 
-    def campaign(self, number: int | None = None) -> dict[str, Any] | None:
-        """A campaign's row with its config read; the last one if no number is given."""
-        where, values = ("where id = ?", (number,)) if number else ("order by id desc limit 1", ())
-        row = self.db.execute(f"select * from campaigns {where}", values).fetchone()
-        return {**dict(row), "config": json.loads(row["config"])} if row else None
-
-    def campaigns(self) -> list[dict[str, Any]]:
-        return [dict(row) for row in self.db.execute("select * from campaigns order by id")]
-
     def set_status(self, campaign: int, status: str) -> None:
-        self.db.execute("update campaigns set status = ? where id = ?", (status, campaign))
+        self._write("update campaigns set status = ? where id = ?", status, campaign)
+
+    def _write(self, statement: str, *values: Any) -> int:
+        """One statement; returns how many rows it changed."""
+        with self.transaction():
+            return self.db.execute(statement, values).rowcount
 
     # Batches ---------------------------------------------------------------------------------------------------------
 
     def add_batch(
         self, campaign: int, number: int, api: str, counts: Mapping[str, int], reasons: Mapping[str, int], refusals: Mapping[str, int],
-        cpu: float, rules: Iterable[str], lesson: Lesson | None = None,
+        cpu: float, rules: Iterable[str], lesson: Lesson | None = None, until: int | None = None,
     ) -> None:  # fmt: skip
-        """A finished batch and the rules it reached, in one transaction."""
+        """A finished batch and the rules it reached; in the place of the same batch where it was cut short before."""
         taught = json.dumps(vars(lesson), separators=(",", ":")) if lesson is not None else ""
         told = (json.dumps(dict(row)) for row in (counts, reasons, refusals))
-        with self.db:
-            self.db.execute("begin")
-            self.db.execute("insert or replace into batches values (?, ?, ?, ?, ?, ?, ?, ?)", (campaign, number, api, *told, cpu, taught))
+        with self.transaction():
+            row = (campaign, number, api, *told, cpu, taught, until)
+            self.db.execute("insert or replace into batches values (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
             self.db.executemany("insert or ignore into rules values (?, ?)", [(campaign, rule) for rule in rules])
 
-    def finished_batches(self, campaign: int) -> dict[int, Lesson]:
-        """What each finished batch taught, by its number."""
-        rows = self.db.execute("select number, lesson from batches where campaign = ?", (campaign,))
-        return {row[0]: Lesson(**json.loads(row[1])) if row[1] else Lesson() for row in rows}
-
-    def totals(self, campaign: int) -> dict[str, Any]:
-        """Mutants by outcome, reasons, refusals and CPU seconds of a campaign."""
-        sums: dict[str, dict[str, int]] = {"counts": {}, "reasons": {}, "refusals": {}}
-        cpu, batches = 0.0, 0
-        for row in self.db.execute("select * from batches where campaign = ?", (campaign,)):
-            batches += 1
-            cpu += row["cpu"]
-            for name, total in sums.items():
-                for key, count in json.loads(row[name]).items():
-                    total[key] = total.get(key, 0) + count
-        return {**sums, "cpu": cpu, "batches": batches}
-
-    def by_api(self, campaign: int) -> dict[str, dict[str, int]]:
-        found: dict[str, dict[str, int]] = {}
-        for row in self.db.execute("select api, counts from batches where campaign = ?", (campaign,)):
-            total = found.setdefault(row["api"], {})
-            for key, count in json.loads(row["counts"]).items():
-                total[key] = total.get(key, 0) + count
-        return found
-
-    def refusals(self, campaign: int) -> list[tuple[str, str, str, int]]:
-        """(API, kind, message, times) of what the library refused, most often first."""
-        found: dict[tuple[str, str, str], int] = {}
-        for row in self.db.execute("select api, refusals from batches where campaign = ?", (campaign,)):
-            for text, count in json.loads(row["refusals"]).items():
-                kind, _, message = text.partition(": ")
-                found[row["api"], kind, message] = found.get((row["api"], kind, message), 0) + count
-        return sorted(((*key, count) for key, count in found.items()), key=lambda r: (-r[3], r[:3]))
-
     def set_existing_rules(self, campaign: int, rules: dict[str, str]) -> None:
-        with self.db:
-            self.db.execute("begin")
+        with self.transaction():
             self.db.executemany("insert or replace into existing_rules values (?, ?, ?)", [(campaign, r, why) for r, why in rules.items()])
-
-    def existing_rules(self, campaign: int) -> dict[str, str]:
-        """Why each rule that exists cannot be reached here; "" where it can."""
-        rows = self.db.execute("select rule, reason from existing_rules where campaign = ? order by rule", (campaign,))
-        return {row[0]: row[1] for row in rows}
-
-    def rules(self, campaign: int) -> list[str]:
-        return [row[0] for row in self.db.execute("select rule from rules where campaign = ? order by rule", (campaign,))]
 
     # Findings --------------------------------------------------------------------------------------------------------
 
-    def suspect(self, campaign: int, key: str, suspicion: Suspicion) -> None:
-        self.db.execute("insert or ignore into suspicions values (?, ?, ?)", (campaign, key, json.dumps(suspicion.to_json())))
-
-    def suspicions(self, campaign: int) -> list[tuple[str, Suspicion]]:
-        rows = self.db.execute("select key, report from suspicions where campaign = ? order by rowid", (campaign,))
-        return [(row["key"], Suspicion.from_json(json.loads(row["report"]))) for row in rows]
-
-    def forget_suspicion(self, campaign: int, key: str) -> None:
-        self.db.execute("delete from suspicions where campaign = ? and key = ?", (campaign, key))
-
-    def add_finding(self, campaign: int, key: str, finding: Finding) -> None:
-        """The finished finding; its suspicion goes in the same transaction."""
-        with self.db:
-            self.db.execute("begin")
-            self.db.execute(
-                "insert or replace into findings values (?, ?, ?, ?, ?, ?)",
-                (campaign, key, finding.id, int(finding.confirmed), finding.times, json.dumps(finding.to_json(), default=_plain)),
-            )
-            self.db.execute("delete from suspicions where campaign = ? and key = ?", (campaign, key))
+    def suspect(self, campaign: int, key: str, report: Suspicion | Death) -> None:
+        """Something new was seen: it waits to be looked into."""
+        self._write("insert or ignore into suspicions values (?, ?, ?, 1)", campaign, key, pending_json(report))
 
     def met_again(self, campaign: int, key: str, times: int = 1) -> None:
-        self.db.execute("update findings set times = times + ? where campaign = ? and key = ?", (times, campaign, key))
+        """A finding, or a suspicion that waits, was met so many times more."""
+        for table in ("findings", "suspicions"):
+            self._write(f"update {table} set times = times + ? where campaign = ? and key = ?", times, campaign, key)
 
-    def known_keys(self, campaign: int) -> set[str]:
-        return {row[0] for row in self.db.execute("select key from findings where campaign = ?", (campaign,))}
+    def add_finding(self, campaign: int, key: str, finding: Finding) -> None:
+        """The finished finding, in the place of its suspicion and of what was kept under its key; times add up."""
+        with self.transaction():
+            self._write(
+                "insert into findings values (?, ?, ?, ?, ?, ?) on conflict (campaign, key) do update set id = excluded.id,"
+                " confirmed = excluded.confirmed, times = times + excluded.times, document = excluded.document",
+                campaign, key, finding.id, int(finding.confirmed), finding.times, json.dumps(finding.to_json(), default=_plain),
+            )  # fmt: skip
+            self._write("delete from suspicions where campaign = ? and key = ?", campaign, key)
 
-    def findings(self, campaign: int | None = None, unconfirmed: bool = False) -> list[Finding]:
-        """Findings in the order in which they were met, the newest campaign's last."""
-        where, values = ("where campaign = ?", [campaign]) if campaign else ("where 1", [])
-        if not unconfirmed:
-            where += " and confirmed"
-        rows = self.db.execute(f"select * from findings {where} order by campaign, rowid", values)
-        return [Finding.from_json(json.loads(row["document"]), row["times"], row["campaign"]) for row in rows]
+    def settle(self, campaign: int, key: str, final: str, finding: Finding | None = None) -> int:
+        """A suspicion turned out to be the finding `final`, a new one or one that is there; returns the times it was met.
 
-    def finding(self, prefix: str) -> Finding:
-        """The one finding whose id starts so."""
-        found = [f for f in self.findings(unconfirmed=True) if f.id.startswith(prefix)]
-        ids = {f.id for f in found}
-        if len(ids) != 1:
-            what = f"no finding starts with {prefix!r}" if not ids else f"{prefix!r} could be any of {', '.join(sorted(ids))}"
-            raise StoreError(f"{what}; `gradfuzz findings` lists them")
-        return found[-1]
+        It will be the same when it is met again, and so is what was suspected under the final key itself.
+        """
+        with self.transaction():
+            waiting = self.db.execute("select sum(times) from suspicions where campaign = ? and key in (?, ?)", (campaign, key, final))
+            met = int(waiting.fetchone()[0] or 1)
+            if finding is not None:
+                self.add_finding(campaign, final, replace(finding, times=met))
+            else:
+                self.met_again(campaign, final, met)
+            self._write("delete from suspicions where campaign = ? and key in (?, ?)", campaign, key, final)
+            if key != final:
+                self._write("insert or replace into aliases values (?, ?, ?)", campaign, key, final)
+        return met
 
-    def close(self) -> None:
-        self.db.close()
+
+def _bring_up_to_date(db: sqlite3.Connection) -> None:
+    """A store of an older form gets what has been added since."""
+    form = int(db.execute("pragma user_version").fetchone()[0])
+    for number in range(form + 1, SCHEMA + 1):
+        db.executescript(f"begin; {_ADDED[number]} pragma user_version = {number}; commit;")
 
 
 def _plain(value: Any) -> Any:
     """What JSON lacks: complex numbers, as the workers send them."""
     return {"complex": [value.real, value.imag]} if isinstance(value, complex) else str(value)
-
-
-def _refuse_foreign(path: Path) -> None:
-    """Look at the file's header alone, so that a foreign file is not even locked."""
-    try:
-        with path.open("rb") as file:
-            header = file.read(100)
-    except OSError as error:
-        raise StoreError(f"{path} cannot be read ({error.strerror}); name another with --store") from None
-    if len(header) < 100 or not header.startswith(b"SQLite format 3\0"):
-        raise StoreError(f"{path} is not a gradfuzz store; name another file with --store")
-    application, version = int.from_bytes(header[68:72], "big"), int.from_bytes(header[60:64], "big")
-    if application != APPLICATION:
-        raise StoreError(f"{path} is a database of another program; name another file with --store")
-    if version > SCHEMA:
-        raise StoreError(f"{path} was written by a newer gradfuzz (form {version}, this one knows {SCHEMA}); upgrade gradfuzz")

@@ -16,14 +16,17 @@ from gradfuzz.errors import StoreError
 from gradfuzz.oracles.verdict import CRASH, RANK, TIMEOUT
 from gradfuzz.pool.pool import Pool
 from gradfuzz.program import from_json
+from gradfuzz.seeds.files import file_seeds
 from gradfuzz.seeds.gather import choose, gather, signature_seeds
 from gradfuzz.seeds.seed import Seed
-from gradfuzz.store import Lesson, Store
+from gradfuzz.store import Lesson, Records
+from gradfuzz.store.reading import BatchRow
 from gradfuzz.surveys.depth import Depths
 from gradfuzz.surveys.schedule import Batch, Schedule
 from gradfuzz.worker.depth import Depth
 
-# An API that has taken so many workers down takes more: from then on a death ends its batch.
+# An API that has taken so many workers down, in this batch and in those that the schedule has learnt from, takes more: a death ends
+# the batch. What other batches of the same round do must not matter, since it depends on which worker is faster.
 DEATHS = 3
 # Batches are taken in by number; while one hangs, so many others may run ahead of it.
 AHEAD = 512
@@ -31,37 +34,43 @@ AHEAD = 512
 
 def run_mutants(config: Config, store_path: Path, resume: bool, watcher: Watcher) -> State:
     """Run (or go on with) a campaign; returns how it ended. Nothing is written if it cannot start."""
-    resumed = Store(store_path, create=False) if resume else None
-    if resumed is not None:
-        config = _resumed(resumed, config)
-    with session(config, store_path, watcher, resumed) as opened:
-        seeds = _seeds(config, opened.pool, watcher)
-        opened.begin()
-        launch, pool = config.launch, opened.pool
+    number = None
+    if resume:
+        number, config = _resumed(store_path, config)
+    launch = config.launch
+    given = [seed for name in config.seed_files for seed in file_seeds(Path(name), launch.target, launch.modules)]
+    with session(config, store_path, watcher, number) as opened:
+        seeds = _seeds(config, given, opened.pool, watcher)
+        store = opened.begin()
+        pool = opened.pool
         watcher.say(f"{launch.target} {pool.version}: {len(seeds)} seeds, {len({s.api for s in seeds})} APIs, {config.workers} workers")
         now = time.monotonic()
         state = State("mutants", now, now + config.seconds if config.seconds else None, config.mutants)
         engine = Engine(opened, state)
-        return engine.run(Mutants(opened, engine, seeds))
+        survey = Mutants(opened, engine, seeds)
+        if store.unreadable:
+            watcher.say(f"{store.unreadable} rows of {store_path} could not be read; what they held is done again or missing")
+        return engine.run(survey)
 
 
-def _seeds(config: Config, pool: Pool, watcher: Watcher) -> list[Seed]:
-    found = gather(pool, config.seed_files, watcher.say)
+def _seeds(config: Config, given: list[Seed], pool: Pool, watcher: Watcher) -> list[Seed]:
+    found = gather(pool, given, watcher.say)
     found += signature_seeds(pool, config.signatures, {s.api for s in found}, watcher.say)
     return choose(found, config.apis)
 
 
-def _resumed(store: Store, config: Config) -> Config:
-    """The stored campaign's own settings; only the budget and the number of workers are taken from now."""
-    last = store.campaign()
+def _resumed(path: Path, config: Config) -> tuple[int, Config]:
+    """The stored campaign's number, and the settings to go on with."""
+    with Records(path) as store:
+        last = store.campaign()
     if last is None:
-        raise StoreError(f"{store.path} holds no campaign to resume; leave --resume out to start one")
+        raise StoreError(f"{path} holds no campaign to resume; leave --resume out to start one")
     if last["target"] != config.launch.target:
-        raise StoreError(f"the last campaign in {store.path} is on {last['target']}, not {config.launch.target}")
-    kept = Config.from_json(last["config"])
-    if kept.source != config.source:
-        raise StoreError(f"the last campaign in {store.path} is `gradfuzz {kept.source}`; run that command again instead")
-    return replace(kept, seconds=config.seconds, mutants=config.mutants or kept.mutants, workers=config.workers)
+        raise StoreError(f"the last campaign in {path} is on {last['target']}, not {config.launch.target}")
+    going_on = config.going_on_with(last["config"], path)
+    if going_on.source != config.source:
+        raise StoreError(f"the last campaign in {path} is `gradfuzz {going_on.source}`; run that command again instead")
+    return int(last["id"]), going_on
 
 
 @dataclass
@@ -70,6 +79,8 @@ class Running:
 
     batch: Batch
     depth: Depth
+    before: BatchRow | None = None  # what an earlier run did of it
+    deaths: int = 0
     counts: list[int] = field(default_factory=lambda: [0] * len(RANK))
     reasons: Counter[str] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
@@ -94,7 +105,6 @@ class Mutants:
         self.planned = 0  # mutants in the batches handed out so far
         self.done_before = self.store.finished_batches(self.number)
         self.running: dict[int, Running] = {}
-        self.deaths: Counter[str] = Counter()  # of workers, by API
         self.next_number = 0
         self.next_to_take = 0
         self._remember()
@@ -116,13 +126,15 @@ class Mutants:
             if batch is None:
                 yield None  # the round before the last one is not done yet
                 continue
+            before = self.done_before.get(batch.number)
+            done = None if before is None else batch.count if before.until is None else min(before.until, batch.count)
             if self.config.mutants is not None:
-                batch = replace(batch, count=min(batch.count, batch.start + self.config.mutants - self.planned))
+                batch = replace(batch, count=max(done or 0, min(batch.count, batch.start + self.config.mutants - self.planned)))
             self.planned += batch.mutants
             self.next_number += 1
-            running = self.running[batch.number] = Running(batch, self._depth(batch))
-            if batch.number in self.done_before:
-                running.finished = True
+            running = self.running[batch.number] = Running(batch, self._depth(batch), before)
+            running.finished = done == batch.count
+            if running.finished:
                 self._take()
             else:
                 yield self._task(running)
@@ -134,8 +146,12 @@ class Mutants:
 
     def _task(self, running: Running) -> Task:
         batch, seed = running.batch, self.seeds[running.batch.seed_index]
+        # A batch that was cut short is run again from its beginning, since a mutant is examined in the light of those before it in the
+        # batch; what was told of them then is not told again.
+        told = 0 if running.before is None else running.before.until
         fields = {
             "api": seed.api, "program": seed.program, "rng": batch.rng, "weights": dict(batch.weights), "depth": running.depth.to_json(),
+            "told": told,
         }  # fmt: skip
         return Task("batch", fields, batch.count, batch.start, batch.number)
 
@@ -152,9 +168,10 @@ class Mutants:
             running.counts[position] += count
         running.counts[RANK.index(TIMEOUT if cause == TIMEOUT else CRASH)] += 1
         options = running.depth.options(index, Counter())
-        running.reports.append(Death(seed.api, from_json(seed.program), cause, options, batch.rng, index, dict(batch.weights)))
-        self.deaths[seed.api] += 1
-        rest = task.beyond(index) if self.deaths[seed.api] < DEATHS else None
+        if index >= task.fields["told"]:
+            running.reports.append(Death(seed.api, from_json(seed.program), cause, options, batch.rng, index, dict(batch.weights)))
+        running.deaths += 1
+        rest = task.beyond(index) if running.deaths + batch.deaths < DEATHS else None
         if rest is None:
             running.finished = True
             self._take()
@@ -180,15 +197,17 @@ class Mutants:
         """Take in finished batches in the order of their numbers, so that the same campaign finds the same things."""
         while (running := self.running.get(self.next_to_take)) is not None and running.finished:
             del self.running[self.next_to_take]
-            lesson = self.done_before.get(self.next_to_take)
-            if lesson is None:
-                self._record(running)
+            before = running.before
+            if before is not None and before.until in (None, running.batch.count):
+                self.schedule.learn(running.batch, before.lesson)
             else:
-                self.schedule.learn(running.batch, lesson)
+                with self.store.transaction():  # a batch counts with all that it told, or not at all
+                    self._record(running)
             self.next_to_take += 1
 
     def _record(self, running: Running) -> None:
-        keys, orders = set(), set()
+        before = running.before
+        keys, orders = (set(before.lesson.findings), set(before.lesson.orders)) if before is not None else (set(), set())
         for report in running.reports:
             if isinstance(report, Death):
                 keys.add(self.triage.bury(report))
@@ -196,11 +215,16 @@ class Mutants:
                 keys.add(self.triage.suspect(report))
                 orders.add(report.verdict.order)
         counts = {outcome: count for outcome, count in zip(RANK, running.counts) if count}
-        lesson = self.schedule.learn(running.batch, Lesson(sorted(running.features), running.edits, sorted(keys), sorted(orders)))
+        lesson = self.schedule.learn(
+            running.batch, Lesson(sorted(running.features), running.edits, sorted(keys), sorted(orders), running.deaths)
+        )
         api = self.seeds[running.batch.seed_index].api
         self.store.add_batch(
-            self.number, running.batch.number, api, counts, running.reasons, running.refusals, running.cpu, running.rules, lesson
-        )
+            self.number, running.batch.number, api, counts, running.reasons, running.refusals, running.cpu, running.rules, lesson,
+            running.batch.count,
+        )  # fmt: skip
+        for outcome, count in (before.counts if before is not None else {}).items():
+            self._count(outcome, -count)
         for outcome, count in counts.items():
             self._count(outcome, count)
         self.state.cpu += running.cpu

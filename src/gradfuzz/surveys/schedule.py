@@ -42,6 +42,7 @@ class Batch:
     deep: bool = False  # some of its mutants go to the campaign's highest order
     shown: tuple[int, ...] = ()  # orders at which the seed's mutants have shown findings
     glance: bool = False  # a first look: anything more would cost a compilation each
+    deaths: int = 0  # of workers at the hands of this API, as far as is known
 
     @property
     def mutants(self) -> int:
@@ -67,6 +68,7 @@ class Schedule:
         self._told: set[tuple[str, str]] = set()
         self._shown: dict[int, set[int]] = defaultdict(set)
         self._again: Counter[str] = Counter()
+        self._deaths: Counter[str] = Counter()
         self._edits: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
 
     # Planning ------------------------------------------------------------------------------------------------------------
@@ -129,6 +131,7 @@ class Schedule:
                 Batch(
                     number, index, f"{self.seed}:{number}", start, start + count, self._weights(self.apis[index]),
                     deep=number % DEEP_BATCH_EVERY == 0, shown=tuple(sorted(self._shown[index])),
+                    deaths=self._deaths[self.apis[index]],
                 )
             )  # fmt: skip
         return batches
@@ -166,6 +169,7 @@ class Schedule:
         fresh = told - self._told
         self._told |= told
         self._shown[batch.seed_index].update(lesson.orders)
+        self._deaths[api] += lesson.deaths
         if told and not fresh:
             self._again[api] += 1
         energy = self._energy[batch.seed_index]

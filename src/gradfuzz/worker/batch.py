@@ -54,7 +54,12 @@ def family_of(index: int, size: int) -> int:
 
 
 def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Callable[[Suspicion], None]) -> dict[str, Any]:
-    """Examine mutants start … count-1 of a seed; `found` is told of each suspicion at once."""
+    """Examine mutants start … count-1 of a seed; `found` is told of each suspicion at once, but for those before mutant `told`.
+
+    The answer depends on the batch alone: nothing that earlier batches left in this process may change it.
+    """
+    if hasattr(target, "forget"):
+        target.forget()
     seed, depth = from_json(job["program"]), Depth.from_json(job["depth"])
     counts = [0] * len(RANK)
     tally = Tally()
@@ -83,7 +88,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
         if seen.findings:
             told[family] += 1
             shown.update({v.order for v in seen.findings})
-            for verdict in seen.findings:
+            for verdict in seen.findings if index >= job.get("told", 0) else ():
                 found(Suspicion(job["api"], seed, tuple(edits), options, verdict, seen.rule))
     progress.write(job["id"], job["count"], counts)
     return {"counts": counts, **tally.to_json(), "cpu": time.process_time() - began}

@@ -102,8 +102,10 @@ class Worker:
     def do_examine(self, job: Job) -> dict[str, Any]:
         """One Program in all detail."""
         options = Options.from_json(job["options"])
-        program = gate.check(from_json(job["program"]), self.target.language)
-        seen = examine(self.target, program, options, keep_rules=True)
+        refused = self._refused(job["program"])
+        if refused:
+            return {"refused": refused}
+        seen = examine(self.target, from_json(job["program"]), options, keep_rules=True)
         if seen.error is not None and seen.error.kind == OUTSIDE:
             return {"refused": seen.error.message}
         return {
@@ -113,6 +115,26 @@ class Worker:
             "rule": seen.rule,
             "numbers": {} if seen.trial is None else _numbers(seen.trial, options),
         }
+
+    def _refused(self, program: dict[str, Any]) -> str:
+        """Why a Program cannot be run here at all, whatever its inputs; nothing where it can."""
+        try:
+            self.target.point(gate.check(from_json(program), self.target.language))
+        except ProgramError as error:
+            return str(error)
+        except Exception:  # what the library says to these inputs is for the oracles
+            return ""
+        return ""
+
+    def do_vet(self, job: Job) -> dict[str, Any]:
+        """Which Programs cannot be run here at all, and why: {position: reason}."""
+        found = {}
+        for index in range(job["start"], len(job["programs"])):
+            self.progress.write(job["id"], index, [0] * len(RANK))
+            refused = self._refused(job["programs"][index])
+            if refused:
+                found[index] = refused
+        return {"refused": found}
 
     def do_scenario(self, job: Job) -> dict[str, Any]:
         """One scenario by itself: for the post-mortem of a death. What it raises is nothing to die of."""

@@ -1,7 +1,7 @@
 """The zygote: imports the library once and forks a worker for each request.
 
-Control messages come on standard input and go out on standard output, one JSON object a line. Each worker talks to its supervisor
-over a socket of its own. A library must bear being forked after its import; it need not once its runtime has started.
+Requests come on standard input, a socket that carries each worker's end of its own connection; control messages go out on standard
+output, one JSON object a line. A library must bear being forked after its import; it need not once its runtime has started.
 """
 
 from __future__ import annotations
@@ -10,18 +10,23 @@ import argparse
 import contextlib
 import ctypes
 import gc
+import importlib.util
+import json
 import os
 import resource
 import select
 import signal
 import socket
 import sys
+import traceback
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.worker.progress import Progress
-from gradfuzz.worker.wire import receive, send
+from gradfuzz.worker.wire import send
+
+MOST_REQUEST = 1 << 16  # bytes
 
 
 def main(arguments: list[str]) -> int:
@@ -34,11 +39,16 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--log", default=os.devnull)
     options = parser.parse_args(arguments)
     control = os.fdopen(os.dup(1), "wb", buffering=0)
-    requests = os.fdopen(os.dup(0), "rb")
+    requests = socket.socket(fileno=os.dup(0))
     _redirect(options.log)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # meant for the campaign, which ends its processes itself
     _die_with_parent()
     sys.path[:0] = options.path
+    why = _cannot_serve(Path(options.folder))
+    if why:
+        send(control, {"failed": why})
+        return 2
     try:
         # Everything that a worker runs is imported here, once: a fork takes milliseconds, and all workers run the same code.
         import gradfuzz.worker.serve  # noqa: F401
@@ -50,12 +60,27 @@ def main(arguments: list[str]) -> int:
     except GradfuzzError as error:
         send(control, {"failed": str(error)})
         return 2
+    except Exception as error:  # whatever a broken library or module of the user's raises when it is imported
+        traceback.print_exc()
+        what = f"{options.target} {'or ' + ', '.join(options.module) + ' ' if options.module else ''}cannot be imported"
+        send(control, {"failed": f"{what} by {sys.executable} ({type(error).__name__}: {error})"})
+        return 2
     # What the library brought stays for good: collections in workers need not look at it, nor copy its pages.
     gc.collect()
     gc.freeze()
     traits = {"patience": target.patience, "family": target.family, "ways": target.ways}
     send(control, {"ready": target.version, "pid": os.getpid(), **traits})
     return _control(target, requests, control)
+
+
+def _cannot_serve(folder: Path) -> str:
+    """Why this interpreter cannot, and what to do about it; nothing where it can."""
+    about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
+    missing = [m for m in (str(about["module"]).partition(".")[0], "numpy") if importlib.util.find_spec(m) is None]
+    if not missing:
+        return ""
+    what = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing in {sys.executable}"
+    return f"{what}: pip install {' '.join(missing)} there, or name another --python"
 
 
 def _redirect(log: str) -> None:
@@ -72,7 +97,7 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG, where there is one
 
 
-def _control(target: Any, requests: BinaryIO, control: BinaryIO) -> int:
+def _control(target: Any, requests: socket.socket, control: BinaryIO) -> int:
     wake_read, wake_write = os.pipe()
     os.set_blocking(wake_write, False)
     signal.set_wakeup_fd(wake_write)
@@ -83,14 +108,21 @@ def _control(target: Any, requests: BinaryIO, control: BinaryIO) -> int:
             os.read(wake_read, 4096)
             _reap(control)
         if requests.fileno() in ready:
-            request = receive(requests)
-            if request is None:
+            message, handles, _, _ = socket.recv_fds(requests, MOST_REQUEST, 1)
+            if not message:
                 return 0
-            child = os.fork()
+            request = json.loads(message)  # one at a time, each with the worker's end of its connection
+            try:
+                child = os.fork()
+            except OSError as error:
+                os.close(handles[0])
+                send(control, {"failed": str(error), "worker": request["worker"]})
+                continue
             if child == 0:
                 signal.set_wakeup_fd(-1)
-                _become_worker(target, request)
+                _become_worker(target, request, socket.socket(fileno=handles[0]))
                 os._exit(0)
+            os.close(handles[0])
             send(control, {"forked": child, "worker": request["worker"]})
 
 
@@ -106,14 +138,12 @@ def _reap(control: BinaryIO) -> None:
         send(control, {"exited": pid, "signal": killed, "status": os.WEXITSTATUS(status) if not killed else 0})
 
 
-def _become_worker(target: Any, request: dict[str, Any]) -> None:
+def _become_worker(target: Any, request: dict[str, Any], connection: socket.socket) -> None:
     from gradfuzz.worker.serve import Worker
 
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _die_with_parent()
     _limit_memory(request["memory"])
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.connect(request["socket"])
     Worker(target, connection.makefile("rwb"), Progress(request["progress"])).serve()
 
 

@@ -42,11 +42,12 @@ class Confirmed:
 
 
 def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed | None:
-    """The suspicion confirmed and shrunk; None if it was not seen again. Shrinking takes so many seconds at most."""
+    """The suspicion confirmed and shrunk; None if it was not seen again. Shrinking takes so many seconds of the processor at most."""
     wanted = mark(suspicion.verdict)
     # Higher orders than that of the suspicion would only cost time.
     options = replace(suspicion.options, order=min(suspicion.options.order, max(1, suspicion.verdict.order)))
-    deadline = time.monotonic() + seconds
+    # The processor's time: what else the computer does must not change which Program is the smallest.
+    deadline = time.process_time() + seconds
 
     def seen(program: Program) -> tuple[Examination, Verdict | None]:
         examination = examine(target, program, options)
@@ -60,7 +61,7 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
     if first is None:
         return None
     kept = shrink_edits(suspicion.seed, edits, shows)
-    smallest = shrink_program(apply_all(suspicion.seed, kept), shows, lambda: time.monotonic() < deadline)
+    smallest = shrink_program(apply_all(suspicion.seed, kept), shows, lambda: time.process_time() < deadline)
     examination, verdict = seen(smallest)
     point = examination.trial.point if examination.trial is not None else None
     return Confirmed(

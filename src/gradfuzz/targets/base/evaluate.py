@@ -93,6 +93,11 @@ class Compiler:
             self._statements[id(statement)] = found
         return found
 
+    def forget(self) -> None:
+        """Closures, and what was learnt about them, are of use within one batch alone."""
+        self._statements.clear()
+        self.traits.clear()
+
     def resolve(self, path: str) -> Any:
         if path not in self._resolved:
             self._resolved[path] = resolve(path, self.language, self.kinds)

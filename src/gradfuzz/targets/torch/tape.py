@@ -38,6 +38,10 @@ def second_tape(first: tuple[str, ...], function: Callable[..., list[torch.Tenso
     return known[-1]
 
 
+def forget() -> None:
+    _SECOND_TAPES.clear()
+
+
 def _read_second_tape(function: Callable[..., list[torch.Tensor]], inputs: Sequence[torch.Tensor]) -> list[str]:
     leaves = [x.detach().requires_grad_() for x in inputs]
     with torch.enable_grad():

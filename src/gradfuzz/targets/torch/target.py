@@ -13,6 +13,7 @@ from gradfuzz.program.model import Program
 from gradfuzz.targets.base.evaluate import Compiler
 from gradfuzz.targets.base.protocol import Overload, Point, Refusal, SeedProgram
 from gradfuzz.targets.homes import Home
+from gradfuzz.targets.torch import tape
 from gradfuzz.targets.torch.derivatives import functional
 from gradfuzz.targets.torch.modules import is_module_class
 from gradfuzz.targets.torch.parameters import overloads
@@ -65,6 +66,11 @@ class TorchTarget:
 
     def parameters(self, func: str) -> list[Overload]:
         return overloads(f"torch.Tensor{func}" if func[0] == "." else func, self.language) if "." in func else []
+
+    def forget(self) -> None:
+        """What batches before this one taught does not count: each answers for itself."""
+        tape.forget()
+        self.compiler.forget()
 
     def rules(self) -> dict[str, str]:
         from gradfuzz.targets.torch.rules import existing_rules

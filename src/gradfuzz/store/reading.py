@@ -1,0 +1,157 @@
+"""What a row says, as typed data. A store may come from a stranger or a broken disk: whatever is not of its type raises."""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from dataclasses import dataclass, field
+from typing import Any
+
+from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.inside.suspicion import Suspicion
+from gradfuzz.findings.issue import issue_text
+from gradfuzz.findings.labels import LABELS
+from gradfuzz.findings.postmortem import Death
+from gradfuzz.oracles.verdict import RANK
+
+STATUSES = ("running", "finished", "stopped")
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What a batch taught: features that came up, edits as {name: [tried, valid]}, findings as keys, the orders they were of, deaths."""
+
+    features: list[str] = field(default_factory=list)
+    edits: dict[str, list[int]] = field(default_factory=dict)
+    findings: list[str] = field(default_factory=list)
+    orders: list[int] = field(default_factory=list)
+    deaths: int = 0
+
+
+@dataclass(frozen=True)
+class BatchRow:
+    """A finished batch; `until`: the mutant it stopped before, None where nobody wrote that down."""
+
+    campaign: int
+    number: int
+    api: str
+    counts: dict[str, int]
+    reasons: dict[str, int]
+    refusals: dict[str, int]
+    cpu: float
+    lesson: Lesson
+    until: int | None
+
+
+@dataclass(frozen=True)
+class Pending:
+    """What a worker saw and nobody has looked into yet, with the times that it was met meanwhile."""
+
+    key: str
+    report: Suspicion | Death
+    times: int = 1
+
+
+class Damaged(ValueError):
+    """A row that does not say what it should."""
+
+
+def a(kind: type, value: Any) -> Any:
+    """The value, if it is of the type; True is no number."""
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise Damaged(f"{value!r:.80} is no {kind.__name__}")
+    return value
+
+
+def count(value: Any) -> int:
+    if a(int, value) < 0:
+        raise Damaged(f"{value} is less than nothing")
+    return int(value)
+
+
+def _object(text: Any) -> dict[str, Any]:
+    found: dict[str, Any] = a(dict, json.loads(a(str, text)))
+    return found
+
+
+def _counted(text: Any, known: tuple[str, ...] = ()) -> dict[str, int]:
+    found = {str(key): count(value) for key, value in _object(text).items()}
+    if known and not set(found) <= set(known):
+        raise Damaged(f"unknown outcomes among {', '.join(found)}")
+    return found
+
+
+def campaign_of(row: sqlite3.Row) -> dict[str, Any]:
+    if row["status"] not in STATUSES:
+        raise Damaged(f"unknown status {row['status']!r}")
+    words = {key: a(str, row[key]) for key in ("created", "target", "version", "status")}
+    return {"id": count(row["id"]), **words, "config": _object(row["config"])}
+
+
+def batch_of(row: sqlite3.Row) -> BatchRow:
+    columns = row.keys()
+    cpu = float(row["cpu"])
+    if not math.isfinite(cpu):
+        raise Damaged(f"{cpu} seconds")
+    until = row["until"] if "until" in columns else None
+    return BatchRow(
+        count(row["campaign"]), count(row["number"]), a(str, row["api"]), _counted(row["counts"], RANK), _counted(row["reasons"]),
+        _counted(row["refusals"]), cpu, lesson_of(row["lesson"] if "lesson" in columns else ""), None if until is None else count(until),
+    )  # fmt: skip
+
+
+def lesson_of(text: str) -> Lesson:
+    if not a(str, text):
+        return Lesson()
+    found = Lesson(**_object(text))
+    for name, pair in a(dict, found.edits).items():
+        tried, valid = a(list, pair)
+        a(str, name), count(tried), count(valid)
+    for word in [*a(list, found.features), *a(list, found.findings)]:
+        a(str, word)
+    for order in a(list, found.orders):
+        count(order)
+    count(found.deaths)
+    return found
+
+
+def finding_of(row: sqlite3.Row) -> Finding:
+    """A finding that can be shown in every form: as a line, in full, as JSON, as an issue, on a page."""
+    data = _object(row["document"])
+    found = Finding.from_json(data, count(row["times"]), count(row["campaign"]))
+    texts = (found.id, found.target, found.version, found.api, found.rule, found.script, found.script_output, *found.modules)
+    label = (found.label.label, found.label.reason, found.label.link) if found.label else ()
+    verdict = found.verdict
+    for text in (*texts, *label, verdict.outcome, verdict.oracle, verdict.reason, verdict.symptom, verdict.subject):
+        a(str, text)
+    a(bool, found.confirmed), count(verdict.order)
+    if found.label and found.label.label not in LABELS:
+        raise Damaged(f"unknown label {found.label.label!r}")
+    if not found.id or (verdict.error_bar is not None and not isinstance(verdict.error_bar, (int, float))):
+        raise Damaged("no id, or an error bar that is no number")
+    _detail(a(dict, verdict.detail))
+    found.public(), issue_text(found)
+    return found
+
+
+def _detail(detail: dict[str, Any]) -> None:
+    a(dict, detail.get("numbers") or {})
+    error = detail.get("numeric_error")
+    if error is not None and not isinstance(error, (int, float)):
+        raise Damaged("an error that is no number")
+    if detail.get("steps"):
+        detail["steps_agreeing_with_ad"]
+    for step in a(list, detail.get("ladder") or []):
+        width, slope = step
+        float(width), float(slope)
+
+
+def pending_of(row: sqlite3.Row) -> Pending:
+    data = _object(row["report"])
+    report = Death.from_json(data["death"]) if "death" in data else Suspicion.from_json(data)
+    return Pending(a(str, row["key"]), report, count(row["times"]) if "times" in row.keys() else 1)  # noqa: SIM118 - a row is no dict
+
+
+def pending_json(report: Suspicion | Death) -> str:
+    return json.dumps({"death": report.to_json()} if isinstance(report, Death) else report.to_json())
