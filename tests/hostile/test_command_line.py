@@ -34,14 +34,14 @@ CHECKED = [
     ('i = torch.importlib\nm = i.import_module("os")\nm.system("id > f")', "it loads or runs code"),
     ("i = F.importlib", "it loads or runs code"),
     ('w = torch.PyTorchFileWriter("f")', "a class that Programs may not construct"),
-    ('s = torch.UntypedStorage\ns.from_file("f", True, 16)', "method"),
+    ('s = torch.UntypedStorage\ns.from_file("f", True, 16)', "a class that Programs may not construct"),
     ("s = torch.UntypedStorage", "a class that Programs may not construct"),
     ('n = F.np\nn.save("f", 1)', "is a module"),
     ('t = torch.torch\nt.save(x, "f")', "is a module"),
     ("o = torch.ops\na = o.aten", "attribute aten is not part of the language"),
     ('o = torch.classes\na = o.load("f")', "is a module"),
     ('s = "a"\na = s.format(x)', "Programs may not call it on a builtins.str"),
-    ("m = nn.Linear(2, 2)\na = m.state_dict()", "Programs may not call it on a torch.nn.modules.linear.Linear"),
+    ("m = nn.Linear(2, 2)\na = m.state_dict()", "method state_dict: Programs may not call it"),
     ("a = torch.nosuchfunction(x)", "does not exist"),
 ]
 

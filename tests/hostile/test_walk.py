@@ -177,7 +177,7 @@ def _class(path: str) -> Any:
 
 def _is_dtype(value: Any) -> bool:
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
-    return kind.endswith((".dtype", ".memory_format", ".layout", ".DType", "._ScalarMeta", ".ReparameterizationType"))
+    return kind.endswith((".dtype", ".tensortype", ".memory_format", ".layout", ".DType", "._ScalarMeta", ".ReparameterizationType"))
 
 
 def _words(name: str) -> list[str]:
