@@ -46,7 +46,9 @@ def run(
     workers: Annotated[Optional[int], typer.Option(min=1, max=256, help="Worker processes; one per core by default.")] = None,
     seed: Annotated[int, typer.Option(help="Where chance starts.")] = 0,
     store: StoreOption = DEFAULT_STORE,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the store's last campaign; its --seeds, --module and --python are said again.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the store's last campaign; its --seeds, --module and --python are said again.")
+    ] = False,
     timeout: Annotated[str, typer.Option(help="How long one mutant may take.")] = "10s",
     memory: Annotated[int, typer.Option(min=64, max=2**24, help="By how many megabytes a worker may grow.")] = 4096,
 ) -> None:
@@ -67,7 +69,7 @@ def run(
     names = tuple("?" + line.split("(")[0].strip() for line in listed)
     config = Config(
         launch, seed, limit, mutants, tuple(api or ()) + names, listed, tuple(map(str, seeds or ())), order,
-        _scenarios(scenario or [], order or DEFAULT_ORDER), workers or os.cpu_count() or 1,
+        _scenarios(scenario or [], order or DEFAULT_ORDER), workers or os.cpu_count() or 1, python_said=python is not None,
     )  # fmt: skip
     with watching() as display:
         state = run_mutants(config, store, resume, display)
