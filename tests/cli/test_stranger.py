@@ -64,6 +64,11 @@ def test_what_a_store_names_is_said_and_not_used(folder, then, words):
     assert not (folder / "ran").exists()
 
 
+def test_an_interpreter_that_is_named_is_taken(folder):
+    mine = replace(config(python="mine"), python_said=True)
+    assert mine.going_on_with(config(python="/tmp/evil").to_json(), folder).launch.python == "mine"
+
+
 def test_paths_of_a_store_never_reach_a_worker(folder):
     resumed = config(modules=("mine",), paths=("/here",)).going_on_with(config(modules=("mine",), paths=("/evil",)).to_json(), folder)
     assert resumed.launch.paths == ("/here",)

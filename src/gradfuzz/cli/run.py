@@ -69,7 +69,7 @@ def run(
     names = tuple("?" + line.split("(")[0].strip() for line in listed)
     config = Config(
         launch, seed, limit, mutants, tuple(api or ()) + names, listed, tuple(map(str, seeds or ())), order,
-        _scenarios(scenario or [], order or DEFAULT_ORDER), workers or os.cpu_count() or 1,
+        _scenarios(scenario or [], order or DEFAULT_ORDER), workers or os.cpu_count() or 1, python_said=python is not None,
     )  # fmt: skip
     with watching() as display:
         state = run_mutants(config, store, resume, display)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ class Config:
     scenarios: tuple[str, ...] = ()
     workers: int = 1
     shrink_seconds: float = 8.0
+    python_said: bool = False  # whether the interpreter was named, or is just the one that is there
     source: str = "samples"  # where Programs come from; what a chain or graph command made is not resumed by `run`
 
     def to_json(self) -> dict[str, Any]:
@@ -48,13 +48,15 @@ class Config:
             raise StoreError(f"the settings of the last campaign in {store} cannot be read; leave --resume out") from None
         again = [f"--module {m}" for m in then.launch.modules if m not in self.launch.modules]
         again += [f"--seeds {f}" for f in then.seed_files] if len(then.seed_files) != len(self.seed_files) else []
-        if self.launch.python == sys.executable != then.launch.python:
+        if not self.python_said and then.launch.python != self.launch.python:
             again.append(f"--python {then.launch.python} (or yours)")
         if again:
             raise StoreError(f"the last campaign in {store} was run with {' '.join(again)}; to resume it, say so again")
         launch = replace(self.launch, timeout=then.launch.timeout, memory=then.launch.memory)
         mutants = self.mutants or then.mutants
-        return replace(then, launch=launch, seconds=self.seconds, mutants=mutants, workers=self.workers, seed_files=self.seed_files)
+        return replace(
+            then, launch=launch, seconds=self.seconds, mutants=mutants, workers=self.workers, seed_files=self.seed_files, python_said=True
+        )
 
 
 def _read(data: Any) -> Config:

@@ -7,6 +7,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+import weakref
 from pathlib import Path
 
 from gradfuzz.errors import WorkerError
@@ -25,11 +26,12 @@ class Scratch:
             self._handle = os.open(self.path / "new", os.O_RDWR | os.O_CREAT, 0o600)
             fcntl.flock(self._handle, fcntl.LOCK_EX)
             os.rename(self.path / "new", self.path / OWNER)  # whoever sees the file finds it locked
+            self._remove = weakref.finalize(self, shutil.rmtree, str(self.path), ignore_errors=True)  # at the latest when Python ends
         except OSError as error:
             raise WorkerError(f"no temporary folder can be made ({error}); set TMPDIR to a folder that can be written to") from None
 
     def close(self) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
+        self._remove()
         with contextlib.suppress(OSError):
             os.close(self._handle)
 

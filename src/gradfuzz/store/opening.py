@@ -62,7 +62,7 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
             return _look(path, "mode=ro")
         except sqlite3.OperationalError:
             return _look_at_a_copy(path, beside[0])  # what is in the log cannot be read where nothing can be written
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, OSError, ValueError) as error:
         raise StoreError(f"{path} is damaged beyond reading ({error}); name another with --store") from None
 
 
@@ -72,7 +72,7 @@ def _look(path: Path, how: str) -> sqlite3.Connection:
         db.execute("pragma query_only = on")
         db.execute("pragma writable_schema = on")  # a file that was cut short is still read as far as it goes
         db.execute("select count(*) from sqlite_master").fetchone()
-    except sqlite3.Error:
+    except (sqlite3.Error, ValueError):
         db.close()
         raise
     return db

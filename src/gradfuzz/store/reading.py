@@ -138,7 +138,7 @@ def finding_of(row: sqlite3.Row) -> Finding:
 def _detail(detail: dict[str, Any]) -> None:
     a(dict, detail.get("numbers") or {})
     error = detail.get("numeric_error")
-    if error is not None and not isinstance(error, (int, float)):
+    if error is not None and (not isinstance(error, (int, float)) or not f"{error:.1e}"):
         raise Damaged("an error that is no number")
     if detail.get("steps"):
         detail["steps_agreeing_with_ad"]

@@ -47,7 +47,7 @@ def rows(db: sqlite3.Connection, table: str, lost: Callable[[int], None]) -> Ite
 
 
 _SELECT = "select rowid as row_number, * from {} not indexed"
-_UNREADABLE = (sqlite3.Error, MemoryError, OverflowError)
+_UNREADABLE = (sqlite3.Error, MemoryError, OverflowError, ValueError)  # the last: names of columns that are no text
 
 
 def _row(db: sqlite3.Connection, table: str, number: int) -> sqlite3.Row | None:
@@ -62,5 +62,5 @@ def tables(db: sqlite3.Connection) -> set[str]:
     """The tables that there are."""
     try:
         return {row[0] for row in db.execute("select name from sqlite_master where type = 'table'")}
-    except sqlite3.Error:
+    except _UNREADABLE:
         return set()
