@@ -66,9 +66,9 @@ SEEDS = {
     "empty.py": (b"\n\n", "holds no Program"),
     "nul.py": (b"x = \0", "line 1"),
     "bad.jsonl": (b"{bad", "line 1: this is no Program"),
-    "second.jsonl": (b"\n[1, 2]\n", "line 2: this is no Program"),
+    "second.jsonl": (b"\n[1, 2]\n", "line 2: this is not an object with api, source and program"),
     "nested.jsonl": (b"[" * NESTED, "this is no Program"),
-    "fields.jsonl": (b'{"api": 1, "source": "", "program": {}}', "this is no Program"),
+    "fields.jsonl": (b'{"api": 1, "source": "", "program": {}}', "line 1: not a Program"),
     "nested.py": (b"y = " + b"(" * NESTED, "line 1"),
     "nosuch.py": (PROGRAM.replace("sin", "no_such").encode(), "torch.no_such does not exist in this version of torch"),
 }

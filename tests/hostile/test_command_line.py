@@ -54,11 +54,12 @@ def test_check_refuses_what_reaches_beyond_the_library(run, tmp_path, lines, rea
 
 
 SEEDS = [
-    ({**GOOD_ROW, "api": 'x"""\nimport os; os.system("touch f")\n"""'}, "api"),
+    ({**GOOD_ROW, "api": 'x"""\nimport os; os.system("touch f")\n"""'}, "is not the name of an API"),
     ({**GOOD_ROW, "program": changed(GOOD, ["statements", 2, "expr", "args", 1, "attr", 1], "__globals__")}, "attribute __globals__"),
     ({**GOOD_ROW, "program": changed(GOOD, ["statements", 2, "expr", "call"], "torch.load")}, "it reaches files"),
     ({**GOOD_ROW, "program": {}}, "not a Program"),
-    ({"api": "torch.add"}, "source"),
+    ({"api": "torch.add"}, "not a Program"),
+    ({**GOOD_ROW, "source": "a\nb"}, "source"),
 ]
 
 

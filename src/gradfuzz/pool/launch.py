@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gradfuzz.errors import TargetError
 from gradfuzz.targets.homes import home_of
+from gradfuzz.worker.walls import COMPILER, STRICT
 
 BOOT = Path(__file__).parent.parent / "worker" / "boot.py"
 
@@ -23,6 +24,12 @@ class Launch:
     paths: tuple[str, ...] = ()
     timeout: float = 10.0  # seconds that one mutant may take
     memory: int = 4096  # megabytes that a worker may grow by
+
+    @property
+    def walls(self) -> str:
+        """The profile of a worker's walls (see worker/walls.py): the target's; modules of the user's own may well call a compiler."""
+        profile = str(home_of(self.target).about.get("walls", STRICT))
+        return COMPILER if self.modules and profile == STRICT else profile
 
     def command(self, log: Path) -> list[str]:
         home = home_of(self.target)

@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -60,6 +61,11 @@ class Pool:
         except BaseException:
             self.close()
             raise
+
+    @property
+    def folder(self) -> Path:
+        """Where workers may write: it goes with the pool."""
+        return self.zygote.folder.path
 
     # Jobs ------------------------------------------------------------------------------------------------------------
 

@@ -130,7 +130,7 @@ class Zygote:
         """A new worker, connected. Lost if there is nobody to ask any more, WorkerError if there is no room for one."""
         self._count += 1
         progress = str(self.folder.path / f"{self._count}.progress")
-        request = {"worker": self._count, "progress": progress, "memory": self.launch.memory}
+        request = {"worker": self._count, "progress": progress, "memory": self.launch.memory, "walls": self.launch.walls}
         connection, theirs = socket.socketpair()
         try:
             socket.send_fds(self._requests, [json.dumps(request).encode() + b"\n"], [theirs.fileno()])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,13 +31,17 @@ def library_seeds(pool: Pool, say: Callable[[str], None]) -> list[Seed]:
 
 def _read(pool: Pool, path: Path, say: Callable[[str], None]) -> None:
     """Have a worker write the seeds. An API that kills it when it is tried out is left out the next time."""
-    note = path.with_name(path.name + ".trying")
     deadly: list[str] = []
     while True:
-        event = pool.run("seeds", path=str(path), deadly=deadly, limit=READ_LIMIT, fresh=True)
+        written = pool.folder / "seeds.jsonl"  # behind its walls a worker cannot write elsewhere
+        event = pool.run("seeds", path=str(written), deadly=deadly, limit=READ_LIMIT, fresh=True)
+        note = written.with_name(written.name + ".trying")
         api = note.read_text(encoding="utf-8") if note.exists() else ""
         note.unlink(missing_ok=True)
         if event.kind == "done" and "failed" not in event.data:
+            part = path.with_name(f"{path.name}.{os.getpid()}.part")
+            shutil.move(written, part)
+            part.replace(path)
             return
         if event.kind != "died" or not api or api in deadly or len(deadly) >= MOST_DEADLY:
             reason = event.data.get("failed") or event.data.get("cause")

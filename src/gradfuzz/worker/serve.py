@@ -38,8 +38,9 @@ COLLECT_EVERY = 16  # jobs
 class Worker:
     """Jobs by name. Each method answers one kind."""
 
-    def __init__(self, target: Target, stream: Any, progress: Progress) -> None:
-        self.target, self.stream, self.progress = target, stream, progress
+    def __init__(self, target: Target, stream: Any, progress: Progress, missing: list[str]) -> None:
+        """`missing`: walls that this system cannot raise."""
+        self.target, self.stream, self.progress, self.missing = target, stream, progress, missing
 
     def serve(self) -> None:
         gc.disable()  # collected between jobs instead, where it does not interrupt a measurement
@@ -66,6 +67,7 @@ class Worker:
             "version": self.target.version,
             "python": ".".join(map(str, sys.version_info[:3])),
             "scenarios": [scenario.name for scenario in [DIRECT, *plain, *in_ways] if self._works(scenario)],
+            "open": self.missing,
         }
 
     def _works(self, scenario: Scenario) -> bool:

@@ -24,6 +24,7 @@ from typing import Any, BinaryIO
 
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.worker.progress import Progress
+from gradfuzz.worker.walls import raise_walls
 from gradfuzz.worker.wire import send
 
 MOST_REQUEST = 1 << 16  # bytes
@@ -144,7 +145,9 @@ def _become_worker(target: Any, request: dict[str, Any], connection: socket.sock
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _die_with_parent()
     _limit_memory(request["memory"])
-    Worker(target, connection.makefile("rwb"), Progress(request["progress"])).serve()
+    progress = Progress(request["progress"])
+    missing = raise_walls(os.path.dirname(request["progress"]), request["walls"])
+    Worker(target, connection.makefile("rwb"), progress, missing).serve()
 
 
 def _limit_memory(megabytes: int) -> None:

@@ -81,7 +81,7 @@ class Point(Protocol):
 
     @property
     def unit(self) -> float:
-        """The coarsest rounding unit among inputs and outputs."""
+        """The coarsest rounding unit at work: of inputs, outputs, and what is computed in between as far as that is known."""
 
     @property
     def inputs(self) -> list[Array]:
