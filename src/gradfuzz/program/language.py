@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,10 @@ class Language:
         )
 
     def roots(self) -> set[str]:
+        return self._roots
+
+    @cached_property
+    def _roots(self) -> set[str]:
         return {space.split(".")[0] for space in self.namespaces} | set(self.aliases)
 
     def expand(self, path: str) -> str:
