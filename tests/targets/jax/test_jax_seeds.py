@@ -11,7 +11,7 @@ from gradfuzz.targets.jax.api import functions
 from gradfuzz.targets.jax.harness import harness_programs
 from gradfuzz.targets.jax.probing import attempts
 from gradfuzz.targets.jax.samples import moves, traces
-from gradfuzz.targets.jax.transcribe import NotRecordable, Recorder
+from gradfuzz.targets.jax.transcribe import NotAProgram, Transcriber
 
 
 def test_the_surface_has_functions_of_every_room_and_no_settings(jax_target):
@@ -61,7 +61,7 @@ def test_the_recorder_reads_primitives_off_a_function(jax_target):
     def function(x, y):
         return jnp.sin(x) @ y
 
-    program = Recorder(jax_target.language).record(function, [np.linspace(0.1, 0.8, 6).reshape(2, 3), np.ones((3, 2))])
+    program = Transcriber(jax_target.language).transcribe(function, [np.linspace(0.1, 0.8, 6).reshape(2, 3), np.ones((3, 2))])
     assert [call.func for call in program.calls()][:2] == ["jax.lax.sin_p.bind", "jax.lax.dot_general_p.bind"]
     assert moves(jax_target, parse(to_text(program), jax_target.language))
 
@@ -69,8 +69,8 @@ def test_the_recorder_reads_primitives_off_a_function(jax_target):
 def test_the_recorder_refuses_what_would_lose_a_rule(jax_target):
     import jax
 
-    with pytest.raises(NotRecordable):
-        Recorder(jax_target.language).record(jax.nn.relu, [np.ones(3)])
+    with pytest.raises(NotAProgram):
+        Transcriber(jax_target.language).transcribe(jax.nn.relu, [np.ones(3)])
 
 
 def test_the_harness_inside_jax_gives_programs(jax_target):

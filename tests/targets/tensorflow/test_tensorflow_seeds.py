@@ -14,7 +14,7 @@ from gradfuzz.targets.base.docstrings import examples
 from gradfuzz.targets.tensorflow.api import callables
 from gradfuzz.targets.tensorflow.probing import attempts
 from gradfuzz.targets.tensorflow.samples import surface, tried, works, written
-from gradfuzz.targets.tensorflow.transcribe import NotRecordable, Recorder
+from gradfuzz.targets.tensorflow.transcribe import NotAProgram, Transcriber
 
 
 def test_the_surface_has_callables_of_every_room_each_once_and_nothing_dangerous(tensorflow_target):
@@ -85,7 +85,7 @@ def test_the_recorder_reads_operators_off_a_function(tensorflow_target):
     import tensorflow as tf
 
     arguments = [np.linspace(0.1, 0.8, 6).reshape(2, 3), np.linspace(0.2, 0.7, 6).reshape(3, 2)]
-    program = Recorder(tensorflow_target.language).record(lambda x, y: tf.reduce_sum(tf.sin(x) @ y, axis=0), arguments)
+    program = Transcriber(tensorflow_target.language).transcribe(lambda x, y: tf.reduce_sum(tf.sin(x) @ y, axis=0), arguments)
     assert [call.func for call in program.calls() if "raw_ops" in call.func] == ["tf.raw_ops.Sin", "tf.raw_ops.MatMul", "tf.raw_ops.Sum"]
     assert works(tensorflow_target, parse(to_text(program), tensorflow_target.language))
 
@@ -93,8 +93,8 @@ def test_the_recorder_reads_operators_off_a_function(tensorflow_target):
 def test_the_recorder_refuses_what_would_lose_a_gradient(tensorflow_target):
     import tensorflow as tf
 
-    with pytest.raises(NotRecordable):
-        Recorder(tensorflow_target.language).record(tf.nn.silu, [np.ones(3)])
+    with pytest.raises(NotAProgram):
+        Transcriber(tensorflow_target.language).transcribe(tf.nn.silu, [np.ones(3)])
 
 
 def test_something_that_kills_the_process_is_passed_over(tmp_path):
