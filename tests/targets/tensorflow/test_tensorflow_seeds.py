@@ -100,13 +100,13 @@ def test_the_recorder_refuses_what_would_lose_a_gradient(tensorflow_target):
 def test_something_that_kills_the_process_is_passed_over(tmp_path):
     code = """
 import json, os
-from gradfuzz.targets.tensorflow.children import in_children
+from gradfuzz.targets.tensorflow.forked import in_forks
 def work(n):
     yield n
     if n == 3:
         os.abort()
     yield -n
-print(json.dumps(list(in_children([1, 2, 3, 4], work))))
+print(json.dumps(list(in_forks([1, 2, 3, 4], work))))
 """
     env = {**os.environ, "PYTHONPATH": gradfuzz.__file__.rsplit("/", 2)[0]}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, cwd=tmp_path)
