@@ -42,12 +42,6 @@ def parse(text: str, language: Language) -> Program:
     return Program(tuple(reader.statement(node) for node in tree.body)).check()
 
 
-def parse_values(text: str) -> Values:
-    """A distribution on its own, as in `normal(0.0, 2.0, seed=1)`."""
-    node = ast.parse(text, mode="eval").body
-    return _values(node)
-
-
 def _refuse(node: ast.AST, reason: str) -> NoReturn:
     raise ProgramError(reason, getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1)
 

@@ -161,11 +161,6 @@ def draw(values: Values, count: int) -> Array:
     return KINDS[values.kind][0](values, count)
 
 
-def real_draw_count(recipe: Tensor) -> int:
-    """A complex tensor takes two real numbers an element, unless its values are listed as complex."""
-    return recipe.elements * (2 if recipe.dtype in COMPLEXES else 1)
-
-
 @lru_cache(maxsize=4096)
 def materialise(recipe: Tensor) -> Array:
     """The recipe's numbers as a read-only C-ordered NumPy array. bfloat16 comes as float32."""
