@@ -16,11 +16,18 @@ from tests.surveys.test_campaign import RUN, folder, gradfuzz  # noqa: F401 - a 
 HEALTHY = 'x = tensor((4,), "float64", uniform(0.5, 2.0, seed=1))\ny = torch.sin(x)\n'
 
 
+def as_from_a_terminal():
+    """Whoever runs the tests in the background or under nohup has its signals ignored, and so would all that it starts."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @contextlib.contextmanager
 def running(folder, *more, until="batches", **how):  # noqa: F811
     """A long campaign that has come so far as to have rows of some kind."""
     command = [sys.executable, "-m", "gradfuzz", *map(str, RUN), "--time", "10m", *map(str, more)]
-    process = subprocess.Popen(command, cwd=folder, text=True, **{"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, **how})
+    settings = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "preexec_fn": as_from_a_terminal, **how}
+    process = subprocess.Popen(command, cwd=folder, text=True, **settings)
     try:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and not rows(folder, until):
@@ -58,7 +65,8 @@ def test_a_signal_ends_it_cleanly_and_what_was_confirmed_is_kept(folder, tmp_pat
 
 def test_a_signal_before_anything_could_be_found_is_not_a_finding(folder):  # noqa: F811
     command = [sys.executable, "-m", "gradfuzz", *map(str, RUN), "--time", "10m"]
-    process = subprocess.Popen(command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    settings = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "preexec_fn": as_from_a_terminal}
+    process = subprocess.Popen(command, cwd=folder, text=True, **settings)
     assert process.stdout.readline() == "starting torch\n"
     process.terminate()
     said = process.communicate(timeout=30)[0]

@@ -29,11 +29,12 @@ _TABLES: dict[str, tuple[tuple[Any, str], ...]] = {
 }  # fmt: skip
 
 
+# Of the whole process: the library's tables are its own, and a note is put there once, whoever asks for it.
+_REACHED: set[str] = set()
+
+
 class Rules:
     """The notes. `take` hands over what was reached since the last time."""
-
-    def __init__(self) -> None:
-        self._reached: set[str] = set()
 
     def watch(self) -> None:
         """Put a note in front of every rule that exists by now."""
@@ -45,14 +46,15 @@ class Rules:
     def _noted(self, name: str, rule: Rule) -> Rule:
         @functools.wraps(rule, assigned=("__module__", "__name__", "__qualname__", "__doc__"), updated=())
         def noted(*args: Any, **kwargs: Any) -> Any:
-            self._reached.add(name)
+            _REACHED.add(name)
             return rule(*args, **kwargs)
 
         noted.gradfuzz_noted = True  # type: ignore[attr-defined]
         return noted
 
     def take(self) -> set[str]:
-        taken, self._reached = self._reached, set()
+        taken = set(_REACHED)
+        _REACHED.clear()
         return taken
 
 

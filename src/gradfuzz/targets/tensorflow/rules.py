@@ -21,11 +21,12 @@ _REASONS = Path(__file__).with_name("rules.json")
 _OUT_OF_REACH = [(re.compile(row["pattern"]), row["reason"]) for row in json.loads(_REASONS.read_text())["out_of_reach"]]
 
 
+# Of the whole process: the library's tables are its own, and a note is put there once, whoever asks for it.
+_REACHED: set[str] = set()
+
+
 class Rules:
     """The notes. `take` hands over what was reached since the last time."""
-
-    def __init__(self) -> None:
-        self._reached: set[str] = set()
 
     def watch(self) -> None:
         """Put a note in front of every gradient that is registered by now."""
@@ -37,14 +38,15 @@ class Rules:
     def _noted(self, name: str, rule: Rule) -> Rule:
         @functools.wraps(rule)
         def noted_gradient(*args: Any, **kwargs: Any) -> Any:
-            self._reached.add(name)
+            _REACHED.add(name)
             return rule(*args, **kwargs)
 
         noted_gradient.gradfuzz_noted = True  # type: ignore[attr-defined]
         return noted_gradient
 
     def take(self) -> set[str]:
-        taken, self._reached = self._reached, set()
+        taken = set(_REACHED)
+        _REACHED.clear()
         return taken
 
 
