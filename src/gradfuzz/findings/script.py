@@ -15,6 +15,7 @@ import jinja2
 from gradfuzz.errors import ProgramError
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.numpy_code import array_code
+from gradfuzz.numdiff.ladder import FIRST_STEP
 from gradfuzz.oracles.kinds import KINDS
 from gradfuzz.program import Program, gate
 from gradfuzz.program.model import Call, Let, Name, Ref, Tensor, walk
@@ -86,6 +87,7 @@ def script(finding: Finding) -> str:
         structures=_structures(program, str(home.about.get("arrays", "np"))),
         element=_element(finding),
         tolerance=_tolerance(finding),
+        first_step=_first_step(finding),
         dtype=_module_dtype(program),
         numeric=KINDS[verdict.kind].numeric and verdict.oracle != "precision",
         user_modules=finding.modules,
@@ -143,6 +145,12 @@ def _element(finding: Finding) -> tuple[str, str] | None:
     element = finding.verdict.detail.get("element")
     match = _ELEMENT.match(element) if isinstance(element, str) else None
     return (match.group(1), match.group(2).replace("[]", "[()]")) if match else None
+
+
+def _first_step(finding: Finding) -> float:
+    """The longest step of the ladder that saw the bug, in units of the inputs."""
+    step = finding.verdict.detail.get("first_step")
+    return float(step) if isinstance(step, (int, float)) and 0 < step < float("inf") else FIRST_STEP
 
 
 def _tolerance(finding: Finding) -> float:

@@ -61,7 +61,7 @@ class Estimate:
     steps: list[tuple[float, float, float]] = field(default_factory=list)  # (t, central difference, rounding floor)
     left: Side | None = None
     right: Side | None = None
-    rungs: list[tuple[Array, Array]] = field(default_factory=list)  # central differences component by component, with their floors
+    rungs: list[tuple[Array, Array]] = field(default_factory=list)  # central differences by component, and what rounding can do
 
     @property
     def usable(self) -> bool:
@@ -157,13 +157,14 @@ def estimate(line: Line, at_zero: Array, epsilon: float, first_step: float = FIR
                 lefts.append((t, (at_zero - minus) / t, noise * (np.abs(minus) + np.abs(at_zero)) + units * measured / t))
             if plus_ok and minus_ok:
                 slopes = (plus - minus) / (2 * t)
-                floor = (np.abs(plus) + np.abs(minus)) * (noise / 2) + units * measured / t
+                rounding = (np.abs(plus) + np.abs(minus)) * (noise / 2)
+                floor = rounding + units * measured / t
                 if rounded_steps:
                     floor = floor + STEP_UNITS * DOUBLE_UNIT / t * np.abs(slopes)
                 steps.append(t)
                 centrals.append(float(slopes.sum()))
                 floors.append(float(floor.sum()))
-                found.rungs.append((slopes, floor))
+                found.rungs.append((slopes, rounding))
         found.steps = list(zip(steps, centrals, floors))
         found.value, found.error, settled = _ridders(centrals, floors)
         # Where the table settled: further down slopes are noise, and noise is no size to measure an error by.

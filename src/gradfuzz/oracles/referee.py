@@ -86,7 +86,7 @@ def smooth(trial: Trial, order: int) -> bool:
         return True  # nothing can be said against it
     line = Line(trial, base, trial.direction(order - 1), ())
     numeric = line.ladder
-    return numeric.usable and not numeric.one_sided and not numeric.kink and NUMERIC_BARS * numeric.error <= enough(trial, line)
+    return numeric.usable and not numeric.one_sided and not numeric.kink and NUMERIC_BARS * numeric.error <= enough(line)
 
 
 def _judge_wrong(case: Case, line: Line, wrong: Sequence[Scenario], heard: list[Heard]) -> list[Verdict]:

@@ -133,6 +133,21 @@ class Line:
             return self.wide
         return self.fine if self.fine is not None and not settles(ladder) else ladder
 
+    @cached_property
+    def moving(self) -> Array:
+        """Which components move along the line at all: the rounding of the others is nobody's concern."""
+        moved = [slopes != 0 for slopes, _ in self.numeric.rungs[:2]]
+        found = np.logical_or.reduce(moved) if moved else np.zeros(self.at(0.0).shape, bool)
+        return found if found.any() else np.ones(self.at(0.0).shape, bool)
+
+    @property
+    def typical(self) -> float:
+        """The size of a contracted derivative whose entries are of order one."""
+        size = max((float(np.abs(w).max()) for w in self.trial.v.arrays if w.size), default=1.0)
+        for direction in (*self._us, self.along):
+            size *= max((float(np.abs(a).max()) for a in direction.arrays if a.size), default=1.0)
+        return size
+
     # What that makes of AD ---------------------------------------------------------------------------------------------
 
     def bar(self, scenario: Scenario) -> float:
@@ -165,7 +180,7 @@ class Line:
     def flat(self) -> bool:
         """Whether the function, as it is computed, has no slope that could be told from none: a stationary point, or a constant."""
         numeric = self.numeric
-        moves = max(float(np.abs(self.at(0.0)).sum()), typical(self.trial, self.along))
+        moves = max(float(np.abs(self.at(0.0)).sum()), self.typical)
         return bool(abs(numeric.value) <= NUMERIC_BARS * numeric.error and numeric.error <= CONCLUSIVE * moves) and not numeric.kink
 
     def outside(self, scenario: Scenario) -> bool:
@@ -177,9 +192,3 @@ class Line:
 def settles(numeric: Estimate, part: float = SETTLED) -> bool:
     """Whether an estimate says anything: on both sides, and to such a part of itself."""
     return numeric.usable and not numeric.one_sided and NUMERIC_BARS * numeric.error <= part * abs(numeric.value)
-
-
-def typical(trial: Trial, along: Vec) -> float:
-    """The size of a contracted derivative whose entries are of order one."""
-    largest = max((float(np.abs(w).max()) for w in trial.v.arrays if w.size), default=1.0)
-    return largest * max((float(np.abs(a).max()) for a in along.arrays if a.size), default=1.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gradfuzz.oracles.evidence.line import typical
 from gradfuzz.oracles.evidence.narrowing import Suspect
 from gradfuzz.oracles.excuses.base import BLIND, Excuse, Says
 
@@ -14,7 +13,7 @@ SMALLEST = {2.0**-52: 1e-300, 2.0**-23: 1e-36}
 
 def _element(suspect: Suspect) -> Says:
     unit = suspect.trial.epsilon
-    leftover = max(BELOW_ROUNDING * unit * typical(suspect.trial, suspect.line.along), SMALLEST.get(unit, 1e-4))
+    leftover = max(BELOW_ROUNDING * unit * suspect.line.typical, SMALLEST.get(unit, 1e-4))
     return BLIND if suspect.line.numeric.value == 0.0 and abs(suspect.number) < leftover else None
 
 

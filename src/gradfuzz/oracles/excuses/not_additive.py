@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradfuzz.oracles.evidence.line import Line
 from gradfuzz.oracles.evidence.narrowing import Suspect
 from gradfuzz.oracles.evidence.probes import Slope, slopes
 from gradfuzz.oracles.excuses.base import BLIND, Excuse, Says
@@ -13,6 +12,8 @@ from gradfuzz.targets.base.protocol import Vec
 # What truncation does falls 256-fold from the one step to the other; a lack of additivity stays.
 STEPS = (2.0**-10, 2.0**-14)
 STAYS = 0.2
+# A line whose slope changes by more than this from the one step to the other is not straight enough to tell.
+STRAIGHT = 1e-2
 # A lack that matters is as large as what is disputed, or nearly.
 SHARE = 0.1
 
@@ -26,16 +27,16 @@ def _element(suspect: Suspect) -> Says:
     one, both = (
         case.line(Vec([np.asarray(a) for a in arrays]), ()) for arrays in (other, [a + b for a, b in zip(other, own.along.arrays)])
     )
-    lacks = [_lack(*at) for at in zip(_slopes(both), _slopes(one), _slopes(own))]
-    if len(lacks) < len(STEPS):
+    told = [slopes(line, STEPS) for line in (both, one, own)]
+    if not all(map(_straight, told)):
         return None
-    first, last = lacks
+    first, last = (_lack(*at) for at in zip(*told))
     stays = abs(first.value - last.value) <= STAYS * abs(last.value)
     return BLIND if stays and abs(last.value) > last.noise + SHARE * suspect.gap else None
 
 
-def _slopes(line: Line) -> list[Slope]:
-    return slopes(line, STEPS)
+def _straight(told: list[Slope]) -> bool:
+    return len(told) == len(STEPS) and abs(told[0].value - told[1].value) <= STRAIGHT * abs(told[1].value) + told[1].noise
 
 
 def _lack(both: Slope, one: Slope, own: Slope) -> Slope:

@@ -10,6 +10,8 @@ from gradfuzz.oracles.evidence.broken import Broken
 from gradfuzz.oracles.evidence.narrowing import Suspect
 from gradfuzz.oracles.excuses.base import BLIND, Excuse, Says
 
+FAR = 100.0
+
 
 def _out(x: Any, order: int) -> Any:
     limit = 1e300 ** (1 / (2 * order))
@@ -18,7 +20,10 @@ def _out(x: Any, order: int) -> Any:
 
 
 def _element(suspect: Suspect) -> Says:
-    return BLIND if bool(_out(suspect.value, suspect.case.order)) else None
+    """What overflows or vanishes is far from what it should be; a derivative that is nearly right has done neither."""
+    size, wanted = abs(suspect.number), abs(suspect.line.numeric.value)
+    near = wanted / FAR <= size <= FAR * wanted and size != 0.0
+    return BLIND if not near and bool(_out(suspect.value, suspect.case.order)) else None
 
 
 def _broken(broken: Broken) -> Says:

@@ -10,8 +10,8 @@ from gradfuzz.oracles.evidence.broken import Broken
 from gradfuzz.oracles.evidence.narrowing import Suspect
 from gradfuzz.oracles.excuses.base import BLIND, Excuse, Says
 
-# From here on a double has no fraction: rounding and truncation look like the identity.
-WHOLE = 2.0**51
+# From here on a double has three bits of fraction and soon none: rounding and truncation look like the identity.
+WHOLE = 2.0**49
 
 
 def _element(suspect: Suspect) -> Says:
