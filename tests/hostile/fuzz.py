@@ -128,7 +128,10 @@ def plain(seconds: float, seed: int = 0) -> dict[str, int]:
 def _functions(package: str) -> list[types.FunctionType]:
     """The functions and methods of a package's modules."""
     modules = [module for name, module in sys.modules.items() if name.startswith(package)]
-    owners = [*modules, *(c for module in modules for c in vars(module).values() if isinstance(c, type) and c.__module__.startswith(package))]
+    owners = [
+        *modules,
+        *(c for module in modules for c in vars(module).values() if isinstance(c, type) and c.__module__.startswith(package)),
+    ]
     found = [f for owner in owners for f in vars(owner).values() if isinstance(f, types.FunctionType) and f.__module__.startswith(package)]
     return list({id(f): f for f in found}.values())
 
