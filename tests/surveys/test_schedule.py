@@ -8,6 +8,7 @@ from gradfuzz.surveys.depth import DEEP_BATCH_EVERY
 from gradfuzz.surveys.schedule import ROUND, Schedule
 
 APIS = [f"api{n // 3}" for n in range(30)]  # ten APIs with three seeds each
+FIRST_ROUND = len(APIS) + 10  # every seed, and the designs of ten APIs
 
 
 def run(schedule, batches, lesson):
@@ -101,7 +102,7 @@ def test_edits_that_an_api_refuses_are_kept_less_often():
 
 
 def test_later_rounds_go_deep_now_and_then():
-    later = run(Schedule(APIS, 0), len(APIS) + 2 * ROUND, dull)[len(APIS) :]
+    later = run(Schedule(APIS, 0), FIRST_ROUND + 2 * ROUND, dull)[FIRST_ROUND:]
     assert abs(sum(b.deep for b in later) - len(later) / DEEP_BATCH_EVERY) < 1
 
 
@@ -121,9 +122,15 @@ def test_designs_go_on_in_every_other_round_until_nothing_is_left_of_them():
         done = batch.cover.levels_met  # one level more each time; three and no pairs are all there is
         return Lesson(cover=Cover(levels=3, ran=1 << done))
 
-    batches = run(Schedule(APIS, 0), len(APIS) + 8 * ROUND, lesson)
+    batches = run(Schedule(APIS, 0), FIRST_ROUND + 8 * ROUND, lesson)
     designed = [b for b in batches if b.cover is not None]
-    by_seed = Counter(b.seed_index for b in designed)
-    assert set(by_seed) == {0, 3, 6, 9, 12, 15, 18, 21, 24, 27} and set(by_seed.values()) == {3}
-    rounds = [(b.seed_index, 0 if b.number < len(APIS) else 1 + (b.number - len(APIS)) // ROUND) for b in designed]
-    assert sorted(r for s, r in rounds if s == 0) == [0, 2, 4]
+    rounds = [(b.seed_index, 0 if b.number < FIRST_ROUND else 1 + (b.number - FIRST_ROUND) // ROUND) for b in designed]
+    assert {index for index, _ in rounds} == {0, 3, 6, 9, 12, 15, 18, 21, 24, 27}
+    assert all(sorted(r for index, r in rounds if index == first) == [0, 0, 2, 4] for first in range(0, 30, 3))
+
+
+def test_the_first_round_follows_each_design_without_a_gap():
+    first = run(Schedule(APIS, 0), FIRST_ROUND, dull)
+    for index in range(0, 30, 3):
+        look, rest = [b for b in first if b.seed_index == index]
+        assert look.start == 0 and look.count == rest.start and look.cover == rest.cover

@@ -15,10 +15,11 @@ from gradfuzz.mutate.cover import Cover
 from gradfuzz.store import Lesson
 from gradfuzz.surveys.depth import DEEP_BATCH_EVERY
 
-# The first round tries every value of one seed of each API (a few have more of them), and looks at every other seed itself and a few
-# mutants; later rounds go deeper.
-FIRST_COVER = 64
+# The first round looks at every API, at every seed itself and a few mutants, then tries every value of one seed of each API (a few have
+# more of them); later rounds go deeper.
+FIRST_LOOK = 8
 FIRST_BATCH = 4
+FIRST_COVER = 96
 LATER_COVER = 32
 LATER_BATCH = 16
 # Where another shape costs a compilation, a design's rows come in families of some sixteen, and those of the seed's own shapes.
@@ -125,16 +126,19 @@ class Schedule:
         if self._family > 1:
             del order[len(self._by_api) :]
         self._seen.update(order)
-        return [self._first(number, index) for number, index in enumerate(order)]
-
-    def _first(self, number: int, index: int) -> Batch:
-        rng = f"{self.seed}:{number}"
-        if index not in self._leading:
-            return Batch(number, index, rng, 0, FIRST_BATCH)
-        self._designed[self.apis[index]] = 0
+        self._designed.update(dict.fromkeys(self._by_api, 0))
         if self._family > 1:
-            return Batch(number, index, rng, 0, min(FIRST_COVER_OF_FAMILIES, self._family // 2), glance=True, cover=Cover())
-        return Batch(number, index, rng, 0, 1 + FIRST_COVER, deep=True, cover=Cover())
+            count = min(FIRST_COVER_OF_FAMILIES, self._family // 2)
+            return [Batch(n, index, f"{self.seed}:{n}", 0, count, glance=True, cover=Cover()) for n, index in enumerate(order)]
+        looks = [(index, 0, FIRST_LOOK if index in self._leading else FIRST_BATCH) for index in order]
+        looks += [(index, FIRST_LOOK, FIRST_COVER) for index in order if index in self._leading]
+        return [
+            Batch(
+                number, index, f"{self.seed}:{number}", start, count, deep=start == 0 and index in self._leading,
+                cover=Cover() if index in self._leading else None,
+            )
+            for number, (index, start, count) in enumerate(looks)
+        ]  # fmt: skip
 
     def _later_round(self, round_number: int) -> list[Batch]:
         chance = random.Random(f"{self.seed}:round:{round_number}")
