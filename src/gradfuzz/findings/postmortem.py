@@ -43,6 +43,7 @@ class Death:
     rng: str = ""
     index: int = 0
     weights: dict[str, float] = field(default_factory=dict)
+    family: int = 0  # how large the families were; 0: as the target says
 
     @property
     def key(self) -> str:
@@ -61,7 +62,7 @@ class Death:
     def from_json(data: dict[str, Any]) -> Death:
         return Death(
             str(data["api"]), from_json(data["seed"]), str(data["cause"]), Options.from_json(data["options"]), str(data["rng"]),
-            int(data["index"]), {str(name): float(chance) for name, chance in data["weights"].items()},
+            int(data["index"]), {str(name): float(chance) for name, chance in data["weights"].items()}, int(data.get("family", 0)),
         )  # fmt: skip
 
 
@@ -127,7 +128,8 @@ class _PostMortem:
         death = self.death
         if not death.rng:
             return []
-        made = self.pool.run("mutant", program=to_json(death.seed), rng=death.rng, index=death.index, weights=death.weights).data
+        drawn = {"rng": death.rng, "index": death.index, "weights": death.weights, "family": death.family}
+        made = self.pool.run("mutant", program=to_json(death.seed), **drawn).data
         return [Edit.from_json(e) for e in made["edits"]]
 
     def _suspects(self) -> Iterator[Scenario]:
@@ -138,6 +140,8 @@ class _PostMortem:
             yield from (s for s in nestings(order) if options.scenarios is None or s in options.scenarios)
         for way in self.pool.ways if options.ways is None else options.ways:
             yield from (s.in_way(way) for s in (DIRECT, *nestings(1)))
+        if options.device:
+            yield from (Scenario(s.modes, device=options.device) for s in (DIRECT, *nestings(1), *nestings(2)))
 
     def _dies(self, program: Program, scenario: Scenario) -> bool:
         event = self.pool.run("scenario", fresh=True, limit=self.launch.timeout, program=to_json(program), scenario=scenario.name)

@@ -42,6 +42,7 @@ class Batch:
     deep: bool = False  # some of its mutants go to the campaign's highest order
     shown: tuple[int, ...] = ()  # orders at which the seed's mutants have shown findings
     glance: bool = False  # a first look: anything more would cost a compilation each
+    first: bool = False  # the first of its API
     deaths: int = 0  # of workers at the hands of this API, as far as is known
 
     @property
@@ -113,7 +114,9 @@ class Schedule:
         if self._family > 1:
             return [Batch(n, index, f"{self.seed}:{n}", 0, self._family // 2, glance=True) for n, index in enumerate(order)]
         deep = {seeds[0] for seeds in self._by_api.values()}
-        return [Batch(n, index, f"{self.seed}:{n}", 0, FIRST_BATCH, deep=index in deep) for n, index in enumerate(order)]
+        return [
+            Batch(n, index, f"{self.seed}:{n}", 0, FIRST_BATCH, deep=index in deep, first=turn[index] == 1) for n, index in enumerate(order)
+        ]
 
     def _later_round(self, round_number: int) -> list[Batch]:
         chance = random.Random(f"{self.seed}:round:{round_number}")

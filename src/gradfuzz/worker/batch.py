@@ -64,18 +64,19 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     counts = [0] * len(RANK)
     tally = Tally()
     shown: Counter[int] = Counter()  # findings by order
+    size = depth.family or target.family
     began = time.process_time()
     failed: Counter[int] = Counter()  # by family: invalid mutants
     told: Counter[int] = Counter()  # and mutants with findings
     for index in range(job["start"], job["count"]):
         progress.write(job["id"], index, counts)
-        family = family_of(index, target.family)
+        family = family_of(index, size)
         if failed[family] >= INVALID_OFTEN or told[family] >= FOUND_OFTEN:
             continue
         if time.process_time() - began > MOST_SECONDS:
             break
         try:
-            edits, program = mutant(seed, job["rng"], index, target.family, target.parameters, job["weights"])
+            edits, program = mutant(seed, job["rng"], index, size, target.parameters, job["weights"])
             program.check()
         except ProgramError:
             counts[RANK.index(INVALID)] += 1

@@ -177,11 +177,11 @@ def _with_transforms(
         raise NestingUnsupported("nested forward mode needs torch.func (PyTorch 2.0) or functorch")
     with torch.no_grad():
         outputs = function(xs)
-    _, result = folded(_Transforms(), lambda inputs: tuple(function(inputs)), [x.detach() for x in xs], modes, us, v)
+    _, result = folded(Transforms(), lambda inputs: tuple(function(inputs)), [x.detach() for x in xs], modes, us, v)
     return [o.detach() for o in outputs], [r.detach() for r in result]
 
 
-class _Transforms:
+class Transforms:
     """`torch.func` as the fold wants it."""
 
     def push(self, g: Function, xs: Tensors, u: Tensors) -> tuple[Any, Any]:
