@@ -111,7 +111,9 @@ def test_a_finding_is_blamed_on_a_stage_and_its_short_script_shows_it(target, na
     assert confirmed is not None
     if name == "compiled":
         assert confirmed.verdict.scenarios[0].way == "dynamo"  # the first stage that shows it
-    finding = Finding("torch", target.version, "planted_ways." + name, confirmed.verdict, confirmed.program, True, modules=("planted_ways",))
+    finding = Finding(
+        "torch", target.version, "planted_ways." + name, confirmed.verdict, confirmed.program, True, modules=("planted_ways",)
+    )
     text = script(finding)
     assert len(text.strip().splitlines()) <= (28 if name == "batched" else 25), text
     (tmp_path / "script.py").write_text(text)
