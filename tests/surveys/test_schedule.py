@@ -134,3 +134,8 @@ def test_the_first_round_follows_each_design_without_a_gap():
     for index in range(0, 30, 3):
         look, rest = [b for b in first if b.seed_index == index]
         assert look.start == 0 and look.count == rest.start and look.cover == rest.cover
+
+
+def test_a_sweep_gives_every_api_one_batch_of_its_own():
+    swept = [b for b in run(Schedule(APIS, 0, sweep=True), FIRST_ROUND + 10, dull) if b.swept]
+    assert sorted(APIS[b.seed_index] for b in swept) == sorted(set(APIS)) and all(b.cover is None for b in swept)

@@ -18,7 +18,7 @@ from gradfuzz.findings.numpy_code import array_code
 from gradfuzz.oracles.kinds import KINDS
 from gradfuzz.program import Program, gate
 from gradfuzz.program.model import Call, Let, Name, Ref, Tensor, walk
-from gradfuzz.program.text import statement_text
+from gradfuzz.program.text import expr_text, statement_text
 from gradfuzz.targets.homes import Home, home_of
 
 # A script's tolerance is a tenth of what was seen, and this at most: rounding of another release does not matter, the bug does.
@@ -32,14 +32,17 @@ OF_A_LOSS = 8
 _ELEMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_.]*)(\[[0-9, ]*\])\Z")
 
 
+WHOLE, WAY = "script.py.j2", "way.py.j2"  # a target may have a short script of its own for findings of ways
+
+
 @lru_cache(maxsize=8)
-def _template(home: Home) -> jinja2.Template:
+def _template(home: Home, name: str) -> jinja2.Template:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(home.folder), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined, autoescape=False,
     )  # fmt: skip
     environment.filters["prose"] = prose
-    return environment.get_template("script.py.j2")
+    return environment.get_template(name)
 
 
 def prose(text: str) -> str:
@@ -71,7 +74,9 @@ def script(finding: Finding) -> str:
     constructors = [s for s in program.statements[:-1] if _is_constructor(s, fixed)]
     calls = [s for s in program.statements if not isinstance(s.value, Tensor) and not any(s is c for c in constructors)]
     last = calls[-1]
-    return _template(home).render(
+    ways = [(s.name, s.way, list(s.modes)) for s in verdict.scenarios if s.way]
+    short = ways and verdict.oracle != "process" and (home.folder / WAY).exists()
+    return _template(home, WAY if short else WHOLE).render(
         finding=finding,
         verdict=verdict,
         inputs=[_input(name, recipe) for name, recipe in program.inputs.items()],
@@ -82,7 +87,8 @@ def script(finding: Finding) -> str:
         body=[statement_text(s if s.names or s is not last else Let(("result",), s.value)) for s in calls],
         result=last.names[0] if len(last.names) == 1 else "(" + ", ".join(last.names) + ")" if last.names else "result",
         scenarios=[(s.name, list(s.modes)) for s in verdict.scenarios if not s.way],
-        ways=[(s.name, s.way, list(s.modes)) for s in verdict.scenarios if s.way],
+        ways=ways,
+        call=_only_call(program),
         imports=_imports(program),
         structures=_structures(program, str(home.about.get("arrays", "np"))),
         element=_element(finding),
@@ -92,6 +98,35 @@ def script(finding: Finding) -> str:
         user_modules=finding.modules,
         limit=float(finding.limit),
     )
+
+
+@dataclass
+class OnlyCall:
+    """The one call of a Program, in parts: for scripts that call another form of it."""
+
+    func: str
+    args: list[str]
+    options: list[str]
+
+    @property
+    def name(self) -> str:
+        return self.func.rsplit(".", 1)[-1]
+
+    @property
+    def rest(self) -> str:
+        return ", ".join([*self.args[1:], *self.options])
+
+    @property
+    def all(self) -> str:
+        return ", ".join([*self.args, *self.options])
+
+
+def _only_call(program: Program) -> OnlyCall | None:
+    calls = list(program.calls())
+    if len(calls) != 1:
+        return None
+    options = [f"{name}={expr_text(value)}" for name, value in calls[0].kwargs]
+    return OnlyCall(calls[0].func, [expr_text(a) for a in calls[0].args], options)
 
 
 def _imports(program: Program) -> list[str]:

@@ -23,6 +23,7 @@ from gradfuzz.seeds.seed import Seed
 from gradfuzz.store import Lesson, Records
 from gradfuzz.store.reading import BatchRow
 from gradfuzz.surveys.depth import Depths
+from gradfuzz.surveys.profiles import chosen
 from gradfuzz.surveys.schedule import Batch, Schedule
 from gradfuzz.worker.depth import Depth
 
@@ -102,8 +103,9 @@ class Mutants:
         self.config, self.store, self.number, self.triage = opened.config, opened.store, opened.number, engine.triage
         self.seeds, self.state = seeds, engine.state
         config, pool = opened.config, opened.pool
-        self.schedule = Schedule([s.api for s in seeds], config.seed, pool.family)
-        self.depths = Depths(config.order, config.scenarios, config.seed, pool.ways, pool.family)
+        choice = chosen(config.launch.target, config.profile, config.ways).only(pool.ways)
+        self.depths = Depths(config.order, config.scenarios, config.seed, choice, pool.family, config.device)
+        self.schedule = Schedule([s.api for s in seeds], config.seed, pool.family, sweep=self.depths.choice.swept is not None)
         self.planned = 0  # mutants in the batches handed out so far
         self.done_before = self.store.finished_batches(self.number)
         self.running: dict[int, Running] = {}
@@ -143,8 +145,8 @@ class Mutants:
 
     def _depth(self, batch: Batch) -> Depth:
         seed = self.seeds[batch.seed_index]
-        funcs = [call.func for call in from_json(seed.program).calls()] if self.depths.ways else []
-        return self.depths.batch(batch.number, funcs, batch.shown, batch.deep, batch.glance, batch.cover is not None)
+        funcs = [call.func for call in from_json(seed.program).calls()] if self.depths.choice.ways else []
+        return self.depths.batch(batch.number, funcs, batch.shown, batch.deep, batch.glance, batch.swept, batch.cover is not None)
 
     def _task(self, running: Running) -> Task:
         batch, seed = running.batch, self.seeds[running.batch.seed_index]
@@ -171,9 +173,8 @@ class Mutants:
         running.counts[RANK.index(TIMEOUT if cause == TIMEOUT else CRASH)] += 1
         options = running.depth.options(index, Counter())
         if index >= task.fields["told"]:
-            running.reports.append(
-                Death(seed.api, from_json(seed.program), cause, options, batch.rng, index, dict(batch.weights), batch.cover)
-            )
+            drawn = (batch.rng, index, dict(batch.weights), running.depth.family, batch.cover)
+            running.reports.append(Death(seed.api, from_json(seed.program), cause, options, *drawn))
         running.deaths += 1
         rest = task.beyond(index) if running.deaths + batch.deaths < DEATHS else None
         if rest is None:

@@ -13,13 +13,15 @@ from dataclasses import dataclass, field, replace
 
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.store import Lesson
-from gradfuzz.surveys.depth import DEEP_BATCH_EVERY
+from gradfuzz.surveys.depth import COMPILED_FAMILY, DEEP_BATCH_EVERY
 
 # The first round looks at every API, at every seed itself and a few mutants, then tries every value of one seed of each API (a few have
 # more of them); later rounds go deeper.
 FIRST_LOOK = 8
 FIRST_BATCH = 4
 FIRST_COVER = 96
+# One compilation, of the seed's own shapes.
+SWEPT = COMPILED_FAMILY
 LATER_COVER = 32
 LATER_BATCH = 16
 # Where another shape costs a compilation, a design's rows come in families of some sixteen, and those of the seed's own shapes.
@@ -54,6 +56,7 @@ class Batch:
     deep: bool = False  # some of its mutants go to the campaign's highest order
     shown: tuple[int, ...] = ()  # orders at which the seed's mutants have shown findings
     glance: bool = False  # a first look: anything more would cost a compilation each
+    swept: bool = False  # its API has its turn in a compiled way
     deaths: int = 0  # of workers at the hands of this API, as far as is known
     cover: Cover | None = None  # what is known of the seed's design, if the batch goes on with it
 
@@ -65,9 +68,10 @@ class Batch:
 class Schedule:
     """Plans rounds of batches and learns from what they brought."""
 
-    def __init__(self, apis: Sequence[str], seed: int, family: int = 1) -> None:
+    def __init__(self, apis: Sequence[str], seed: int, family: int = 1, sweep: bool = False) -> None:
+        """`sweep`: every API has a turn of its own in a compiled way, early on."""
         self.apis, self.seed = apis, seed
-        self._family = family
+        self._family, self._sweep = family, sweep
         self._by_api: dict[str, list[int]] = defaultdict(list)
         for index, api in enumerate(apis):
             self._by_api[api].append(index)
@@ -130,14 +134,16 @@ class Schedule:
         if self._family > 1:
             count = min(FIRST_COVER_OF_FAMILIES, self._family // 2)
             return [Batch(n, index, f"{self.seed}:{n}", 0, count, glance=True, cover=Cover()) for n, index in enumerate(order)]
-        looks = [(index, 0, FIRST_LOOK if index in self._leading else FIRST_BATCH) for index in order]
-        looks += [(index, FIRST_LOOK, FIRST_COVER) for index in order if index in self._leading]
+        leading = [index for index in order if index in self._leading]
+        looks = [(index, 0, FIRST_LOOK if index in self._leading else FIRST_BATCH, False) for index in order]
+        looks += [(index, 0, SWEPT, True) for index in leading if self._sweep]
+        looks += [(index, FIRST_LOOK, FIRST_COVER, False) for index in leading]
         return [
             Batch(
-                number, index, f"{self.seed}:{number}", start, count, deep=start == 0 and index in self._leading,
-                cover=Cover() if index in self._leading else None,
+                number, index, f"{self.seed}:{number}", start, count, deep=start == 0 and index in self._leading and not swept, swept=swept,
+                cover=Cover() if index in self._leading and not swept else None,
             )
-            for number, (index, start, count) in enumerate(looks)
+            for number, (index, start, count, swept) in enumerate(looks)
         ]  # fmt: skip
 
     def _later_round(self, round_number: int) -> list[Batch]:

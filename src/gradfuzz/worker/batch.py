@@ -40,7 +40,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     target.forget()
     seed, depth = from_json(job["program"]), Depth.from_json(job["depth"])
     counts = [0] * len(RANK)
-    drawing = Drawing.of(job, seed, target)
+    drawing = Drawing.of({**job, "family": depth.family}, seed, target)
     tally = Tally(target.steady_rules)
     shown: Counter[int] = Counter()  # findings by order
     began = time.process_time()

@@ -28,7 +28,7 @@ class Drawing:
     @staticmethod
     def of(job: dict[str, Any], seed: Program, target: Target) -> Drawing:
         cover = None if job.get("cover") is None else Cover.from_json(job["cover"])
-        return Drawing(seed, job["rng"], target.family, target.parameters, job["weights"], cover)
+        return Drawing(seed, job["rng"], job.get("family") or target.family, target.parameters, job["weights"], cover)
 
     def row(self, index: int) -> Row | None:
         """The row of the design that has this number; None where chance decides."""
