@@ -12,12 +12,12 @@ from typing import Any, Callable
 # Half the price of a compilation, and no thread pool per worker. Read when the runtime starts, which is after the fork.
 _FAST = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_cpu_multi_thread_eigen=false"
 # A third of what is left: no code made by MLIR pipelines, and one module rather than many small ones. XLA ends the process at a flag that
-# it does not know, so these are for releases on which they were tried.
+# it does not know, so these are for releases on which they were tried; 0.11 has dropped the first.
 _FASTER = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
-_FASTER_FROM = (0, 10)
+_FASTER_ON = ((0, 10),)
 _USERS_FLAGS = os.environ.get("XLA_FLAGS")
 _JAXLIB = tuple(int(n) for n in re.findall(r"\d+", version("jaxlib"))[:2])
-os.environ["XLA_FLAGS"] = " ".join(filter(None, (_FAST, _FASTER if _JAXLIB >= _FASTER_FROM else "", _USERS_FLAGS)))
+os.environ["XLA_FLAGS"] = " ".join(filter(None, (_FAST, _FASTER if _JAXLIB in _FASTER_ON else "", _USERS_FLAGS)))
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax  # noqa: E402
