@@ -20,6 +20,7 @@ from common import operator_seeds
 
 from gradfuzz.mutate.numbers import VALUE_STRATEGIES
 from gradfuzz.oracles.check import Options, examine
+from gradfuzz.oracles.trial import DOUBLE_UNIT
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE
 from gradfuzz.program.model import DISCRETE
 from gradfuzz.targets.base.scenario import FORWARD, REVERSE
@@ -59,7 +60,8 @@ def _table(target, title, programs) -> bool:
         healthy[seen.outcome] += 1
         if seen.outcome == DISAGREE:
             accused.append((source, seen.findings[0].reason))
-        elif seen.trial is not None and seen.outcome in (AGREE, INCONCLUSIVE):
+        elif seen.trial is not None and seen.outcome in (AGREE, INCONCLUSIVE) and seen.trial.epsilon <= DOUBLE_UNIT:
+            # A sample with a lower precision inside is judged by that precision's bars, which are wider than these errors.
             testable.append((source, program, seen.outcome, [m for m, s in MODES.items() if _has_gradient(seen.trial, s)]))
         if position % 50 == 0:
             print(f"\r{title}: {position}/{len(programs)} samples", end="", file=sys.stderr, flush=True)

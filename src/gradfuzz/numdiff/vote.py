@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.numdiff.ladder import Estimate, Line
+from gradfuzz.numdiff.ladder import ROUNDING_UNITS, Estimate, Line
 
 # First steps of the reruns in units of the ladder's, and their ratio: no two are a ratio of small numbers, so no two runs share a step with
 # each other or with the ladder.
@@ -27,8 +27,8 @@ NEAR_NUMERIC = 0.1
 # A wrong derivative is wrong at every step. Where even one check in sixteen sides with AD, the function is made of small stairs
 # (rounding inside it) and its fine steps measure a tread.
 CONSISTENT = 16
-# Checks whose rounding is as large as what they are to see abstain. Of the others this part must contradict AD for a majority,
-# and this part for the numeric derivative to be told as what AD should have said.
+# Checks that can see nothing but rounding abstain (the ladder's floors are so many times what rounding mostly does). Of the others this
+# part must contradict AD for a majority, and this part for the numeric derivative to be told as what AD should have said.
 ENOUGH = 1 / 3
 UNANIMOUS = 0.9
 
@@ -82,13 +82,14 @@ def recount(line: Line, ad: float, ladder: Estimate) -> Vote:
                 t = ladder.first_step * FINER * phase * RATIO**-rung
                 ahead, behind = line(t), line(-t)
                 slope = float((ahead - behind).sum()) / (2 * t) if ahead.shape == behind.shape else math.nan
+                # The leading error goes with the square of the step.
+                sharper = slope + (slope - previous) / (RATIO * RATIO - 1)
+                previous = slope
                 if rung:
                     checks += 1
-                    # The leading error goes with the square of the step.
-                    sharper = slope + (slope - previous) / (RATIO * RATIO - 1)
-                    sides = abs(sharper - numeric) <= reach, abs(sharper - ad) <= reach
-                    against += sides[0]
-                    for_ad += sides[1]
-                    abstained += noise / t > reach and not any(sides)
-                previous = slope
+                    if noise / t > ROUNDING_UNITS * reach:
+                        abstained += 1
+                        continue
+                    against += abs(sharper - numeric) <= reach
+                    for_ad += abs(sharper - ad) <= reach
     return Vote(len(PHASES), RUNGS, checks, against, for_ad, checks - against - for_ad - abstained, abstained)
