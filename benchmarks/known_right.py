@@ -139,7 +139,7 @@ FUNCTIONS = (
     Function("median", lambda x: np.sort(x, axis=None)[x.size // 2], _median_tangent),
     Function("normalise", lambda x: x / _length(np.linalg.norm(x)), _normalised_tangent),
     _unary("steep", lambda x: x / np.maximum(np.abs(x), 1e-12), lambda x: np.where(np.abs(x) < 1e-12, 1e12, 0.0)),
-    _unary("quantile", lambda x: np.tan(np.pi * (x - 0.5)), lambda x: np.pi / np.cos(np.pi * (x - 0.5)) ** 2),
+    _unary("cotangent", lambda x: 1 / np.tan(x), lambda x: -1 / np.sin(x) ** 2),
     _binary("folded", lambda x, y: x * (y / _length(x, y)) ** 2, _folded_slopes),
     Function("softmax", _softmax, _softmax_tangent),
     Function("matmul", lambda x, y: x @ y, lambda xs, us: us[0] @ xs[1] + xs[0] @ us[1], 2, True),

@@ -109,7 +109,8 @@ class Line:
             return None
         found, ladder = estimate(self.at, self.at(0.0), self.epsilon, FIRST_STEP / self._size), self.ladder
         contradicted = ladder.usable and abs(found.value - ladder.value) > NUMERIC_BARS * (found.error + ladder.error)
-        return found if settles(found) and not contradicted else None
+        # Long steps around a pole or a corner cancel each other: the value at the point itself must be in line with them.
+        return found if settles(found) and not found.kink and not contradicted else None
 
     @cached_property
     def fine(self) -> Estimate | None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from gradfuzz.numdiff.ladder import FIRST_STEP
 from gradfuzz.oracles.evidence.narrowing import Suspect
-from gradfuzz.oracles.excuses.base import SUPPORTS, Excuse, Says
+from gradfuzz.oracles.excuses.base import BLIND, SUPPORTS, Excuse, Says
 
+# Beside a constant of order one inside the function, steps below this vanish: none of the ladder's is seen.
+LOST = 2.0**-54
 LARGE_STEPS = tuple(2.0**k for k in (2, 8, 20, 40, 60, 80, *range(100, 331, 23)))
 
 
@@ -14,6 +17,7 @@ def _element(suspect: Suspect) -> Says:
     line, number = suspect.line, suspect.number
     if line.numeric.value != 0.0:
         return None
+    moves = False
     with np.errstate(all="ignore"):
         here = line.at(0.0)
         for t in LARGE_STEPS:
@@ -24,7 +28,8 @@ def _element(suspect: Suspect) -> Says:
             seen = [float(d.sum()) / w for d, w in ((plus - minus, 2 * t), (plus - here, t), (here - minus, t))]
             if any(abs(slope - number) <= 0.5 * abs(number) for slope in seen):
                 return SUPPORTS
-    return None
+            moves = moves or any(slope != 0.0 for slope in seen)
+    return BLIND if moves and FIRST_STEP * suspect.step < LOST else None
 
 
 EXCUSE = Excuse("absorbed", "the steps are lost beside much larger numbers", _element)

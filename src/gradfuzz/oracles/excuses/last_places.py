@@ -12,8 +12,8 @@ NEAR = 0.25
 
 def _element(suspect: Suspect) -> Says:
     gap, value, slopes = suspect.gap, suspect.line.numeric.value, ulp_slopes(suspect)
-    if suspect.number == 0.0 and sum(s.value == 0.0 for s in slopes) > len(slopes) / 2:
-        # Rounding makes a slope that is none into one, and not the other way round: the function stands still, on a tread of stairs.
+    if slopes and suspect.number == 0.0 and sum(s.value == 0.0 for s in slopes) >= len(slopes) / 2:
+        # Rounding makes a slope that is none into one, and not the other way round: to one side at least, this is a tread of stairs.
         return SUPPORTS if any(s.noise < 2 * abs(value) for s in slopes) else None
     told = [s.value for s in slopes if s.noise < 0.1 * gap]
     if len(told) < 4:
