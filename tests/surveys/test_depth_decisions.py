@@ -87,9 +87,9 @@ def test_a_compilation_serves_a_family():
     assert all(depth.compiled in depth.options(number, NOTHING).ways for number in range(COMPILED_BATCH))
 
 
-def test_every_api_has_its_first_batch_in_the_compiled_way_that_is_worth_it():
-    assert {in_profile("nightly").batch(n, (), first=True).compiled for n in range(50)} == {"stage"}
-    assert not any(in_profile("default").batch(n, (), first=True).compiled for n in range(50))
+def test_every_api_has_its_turn_in_the_compiled_way_that_is_worth_it():
+    assert {in_profile("nightly").batch(n, (), swept=True).compiled for n in range(50)} == {"stage"}
+    assert not any(in_profile("default").batch(n, (), swept=True).compiled for n in range(50))
 
 
 def test_full_examines_every_mutant_in_every_way():

@@ -19,6 +19,7 @@ from typing import Any
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.findings.inside.confirm import Confirmed
 from gradfuzz.findings.inside.shrink import shrink_edits, shrink_program
+from gradfuzz.mutate.cover import Cover
 from gradfuzz.mutate.edits import Edit, apply_all
 from gradfuzz.oracles.check import Options
 from gradfuzz.oracles.verdict import CRASH, MEMORY, TIMEOUT, Verdict
@@ -44,6 +45,7 @@ class Death:
     index: int = 0
     weights: dict[str, float] = field(default_factory=dict)
     family: int = 0  # how large the families were; 0: as the target says
+    cover: Cover | None = None  # what was known of the seed's design, where the batch had one
 
     @property
     def key(self) -> str:
@@ -56,13 +58,15 @@ class Death:
         return self
 
     def to_json(self) -> dict[str, Any]:
-        return {**vars(self), "seed": to_json(self.seed), "options": self.options.to_json()}
+        return {**vars(self), "seed": to_json(self.seed), "options": self.options.to_json(),
+                "cover": None if self.cover is None else self.cover.to_json()}  # fmt: skip
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Death:
         return Death(
             str(data["api"]), from_json(data["seed"]), str(data["cause"]), Options.from_json(data["options"]), str(data["rng"]),
             int(data["index"]), {str(name): float(chance) for name, chance in data["weights"].items()}, int(data.get("family", 0)),
+            None if data.get("cover") is None else Cover.from_json(data["cover"]),
         )  # fmt: skip
 
 
@@ -128,8 +132,8 @@ class _PostMortem:
         death = self.death
         if not death.rng:
             return []
-        drawn = {"rng": death.rng, "index": death.index, "weights": death.weights, "family": death.family}
-        made = self.pool.run("mutant", program=to_json(death.seed), **drawn).data
+        fields = {key: value for key, value in death.to_json().items() if key in ("rng", "index", "weights", "family", "cover")}
+        made = self.pool.run("mutant", program=to_json(death.seed), **fields).data
         return [Edit.from_json(e) for e in made["edits"]]
 
     def _suspects(self) -> Iterator[Scenario]:

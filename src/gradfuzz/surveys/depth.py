@@ -52,21 +52,23 @@ class Depths:
         return self.order or (DEFAULT_ORDER if self.family == 1 else DEFAULT_ORDER_COMPILED)
 
     def batch(
-        self, number: int, funcs: Sequence[str], shown: Collection[int] = (), deep: bool = False, glance: bool = False, first: bool = False
+        self, number: int, funcs: Sequence[str], shown: Collection[int] = (), deep: bool = False, glance: bool = False,
+        swept: bool = False, design: bool = False,
     ) -> Depth:  # fmt: skip
         """For a batch of mutants of a Program that calls `funcs`.
 
         `shown`: orders at which the seed has shown findings; `deep`: some go to the highest order; `glance`: only the seed itself goes
-        beyond order one, and nothing is run in another way; `first`: it is the first batch of its API.
+        beyond order one, and nothing is run in another way; `swept`: its API has its turn in the compiled way that all have;
+        `design`: every value and pair is to be met at order two, and each would cost a compilation of its own.
         """
         second = min(2, self.highest)
         if glance:
             orders: list[tuple[int, int]] = [(10**9, second)]
         else:
-            orders = [(SECOND_EVERY, second), *([(DEEPEST_EVERY, self.highest)] if deep else [])]
+            orders = [(1 if design and self.family == 1 else SECOND_EVERY, second), *([(DEEPEST_EVERY, self.highest)] if deep else [])]
         enough = tuple((order, SHOWN_OFTEN - (order in shown)) for order in range(2, self.highest + 1))
         depth = self._depth(number, tuple(orders), enough, () if glance else self._in_turn(number, funcs))
-        compiled = self.choice.swept if first else self._compiled(number)
+        compiled = self.choice.swept if swept else None if design else self._compiled(number)
         return depth if compiled is None else replace(depth, compiled=compiled.name, family=COMPILED_FAMILY)
 
     def graphs(self, number: int) -> Depth:

@@ -26,8 +26,9 @@ from gradfuzz.targets.base.protocol import Outcome, Parameter, Target
 from gradfuzz.targets.base.refusals import OUTSIDE
 from gradfuzz.targets.base.scenario import DIRECT, Scenario, nestings
 from gradfuzz.targets.base.ways import STRICT, Way
-from gradfuzz.worker.batch import mutant, run_batch
+from gradfuzz.worker.batch import run_batch
 from gradfuzz.worker.chains import list_ops, run_chains
+from gradfuzz.worker.drawing import Drawing
 from gradfuzz.worker.graphs import list_words, run_graphs
 from gradfuzz.worker.progress import Progress
 from gradfuzz.worker.tabulate import tabulate
@@ -113,9 +114,8 @@ class Worker:
 
     def do_mutant(self, job: Job) -> dict[str, Any]:
         """The mutant's edits, without running it: for the post-mortem of a death."""
-        size = job.get("family") or self.target.family
-        edits, _ = mutant(from_json(job["program"]), job["rng"], job["index"], size, self.target.parameters, job["weights"])
-        return {"edits": [e.to_json() for e in edits]}
+        drawing = Drawing.of(job, from_json(job["program"]), self.target)
+        return {"edits": [e.to_json() for e in drawing.edits(job["index"])]}
 
     def do_examine(self, job: Job) -> dict[str, Any]:
         """One Program in all detail."""

@@ -12,12 +12,12 @@ from typing import Any, Callable
 # Half the price of a compilation, and no thread pool per worker. Read when the runtime starts, which is after the fork.
 _FAST = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_cpu_multi_thread_eigen=false"
 # A third of what is left: no code made by MLIR pipelines, and one module rather than many small ones. XLA ends the process at a flag that
-# it does not know, so these are for releases on which they were tried.
+# it does not know, so these are for releases on which they were tried; 0.11 has dropped the first.
 _FASTER = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
-_FASTER_FROM = (0, 10)
+_FASTER_ON = ((0, 10),)
 _USERS_FLAGS = os.environ.get("XLA_FLAGS")
 _JAXLIB = tuple(int(n) for n in re.findall(r"\d+", version("jaxlib"))[:2])
-os.environ["XLA_FLAGS"] = " ".join(filter(None, (_FAST, _FASTER if _JAXLIB >= _FASTER_FROM else "", _USERS_FLAGS)))
+os.environ["XLA_FLAGS"] = " ".join(filter(None, (_FAST, _FASTER if _JAXLIB in _FASTER_ON else "", _USERS_FLAGS)))
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax  # noqa: E402
@@ -32,7 +32,7 @@ from gradfuzz.targets.base.protocol import Overload, Refusal, SeedProgram  # noq
 from gradfuzz.targets.base.ways import declared  # noqa: E402
 from gradfuzz.targets.homes import Home  # noqa: E402
 from gradfuzz.targets.jax.api import import_all  # noqa: E402
-from gradfuzz.targets.jax.bundle import JaxPlan, forget  # noqa: E402
+from gradfuzz.targets.jax.bundle import JaxPlan, release  # noqa: E402
 from gradfuzz.targets.jax.point import MOST_PLANS, JaxPoint  # noqa: E402
 from gradfuzz.targets.jax.refusals import JaxRefusals  # noqa: E402
 from gradfuzz.targets.jax.rules import Rules, existing_rules  # noqa: E402
@@ -47,13 +47,14 @@ class JaxTarget:
 
     family = 768
     patience = 2.0
+    steady_rules = False
 
     def __init__(self, home: Home, modules: tuple[str, ...] = ()) -> None:
         self.name = home.name
         self.version = str(jax.__version__)
         self.language = home.language(modules)
         self.compiler = Compiler(self.language)
-        self.plans: Plans[JaxPlan] = Plans(MOST_PLANS, forget)
+        self.plans: Plans[JaxPlan] = Plans(MOST_PLANS, release)
         self.notes = Rules()
         self._overloads: dict[str, list[Overload]] = {}
         self.ways = declared(home.data("ways"), WAYS)
@@ -68,6 +69,10 @@ class JaxTarget:
 
     def classify(self, error: BaseException) -> Refusal:
         return self._refusals.classify(error)
+
+    def forget(self) -> None:
+        self.compiler.forget()
+        self.plans.forget()
 
     def seeds(self, trying: Callable[[str], bool] = lambda _: True) -> Iterable[SeedProgram]:
         from gradfuzz.targets.jax.samples import sample_seeds

@@ -32,6 +32,7 @@ class TensorflowTarget:
 
     family = 32
     patience = 2.0
+    steady_rules = True
 
     def __init__(self, home: Home, modules: tuple[str, ...] = ()) -> None:
         self.name = home.name
@@ -59,6 +60,10 @@ class TensorflowTarget:
 
     def classify(self, error: BaseException) -> Refusal:
         return self._refusals.classify(error)
+
+    def forget(self) -> None:
+        self.compiler.forget()
+        self.plans.forget()
 
     def seeds(self, trying: Callable[[str], bool] = lambda _: True) -> Iterable[SeedProgram]:
         from gradfuzz.targets.tensorflow.samples import sample_seeds

@@ -38,6 +38,7 @@ class TorchTarget:
 
     family = 1
     patience = 1.0
+    steady_rules = True
 
     def __init__(self, home: Home, modules: tuple[str, ...] = ()) -> None:
         self.name = home.name
