@@ -54,7 +54,7 @@ def run_mutants(config: Config, store_path: Path, resume: bool, watcher: Watcher
 
 
 def _seeds(config: Config, given: list[Seed], pool: Pool, watcher: Watcher) -> list[Seed]:
-    found = gather(pool, given, watcher.say)
+    found = gather(pool, given, watcher.say, config.samples)
     found += signature_seeds(pool, config.signatures, {s.api for s in found}, watcher.say)
     return choose(found, config.apis)
 

@@ -26,6 +26,7 @@ from gradfuzz.targets.base.refusals import OUTSIDE
 from gradfuzz.targets.base.scenario import DIRECT, Scenario, nestings
 from gradfuzz.worker.batch import mutant, run_batch
 from gradfuzz.worker.chains import list_ops, run_chains
+from gradfuzz.worker.describe import describe, formula
 from gradfuzz.worker.graphs import list_words, run_graphs
 from gradfuzz.worker.progress import Progress
 from gradfuzz.worker.tabulate import tabulate
@@ -152,6 +153,12 @@ class Worker:
 
     def do_rules(self, job: Job) -> dict[str, Any]:
         return {"rules": self.target.rules()}
+
+    def do_describe(self, job: Job) -> dict[str, Any]:
+        return {"described": describe(self.target, job["apis"])}
+
+    def do_formula(self, job: Job) -> dict[str, Any]:
+        return {"formula": formula(self.target, job["rule"])}
 
     def do_probe(self, job: Job) -> dict[str, Any]:
         """Seeds for an API from a signature; none where nothing works."""

@@ -1,0 +1,25 @@
+"""Why something that a model wrote is no seed: a class to count by, and a message that can go back to the model."""
+
+from __future__ import annotations
+
+# The classes, in the order of the way through the gate.
+NO_ANSWER = "no answer"
+NOT_JSON = "not the form asked for"
+TRUNCATED = "cut short"
+NOT_PYTHON = "not Python"
+LANGUAGE = "outside the language"
+LIMITS = "over the limits"
+TYPES = "types that do not fit"
+RELEASE = "not in this release"
+LIBRARY = "the library raises"
+NO_DERIVATIVE = "nothing to differentiate"
+DIED = "its process died"
+REPEATED = "written before"
+
+
+class Refused(Exception):
+    """One refused item."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason, self.message = reason, message
