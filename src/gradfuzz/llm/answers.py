@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from typing import Any
@@ -13,6 +14,7 @@ MOST_ITEMS = 64  # of one answer
 
 _FENCE = re.compile(r"```[ \t]*([\w+-]*)[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_LAST_COMMA = re.compile(r",\s*([\]}])")
 _CODE_KEYS = ("code", "program", "python", "source", "text", "test_program", "program_code")
 _SET_KEYS = ("parameter_sets", "parameters", "sets", "test_cases", "params")
 
@@ -96,11 +98,19 @@ def _objects(text: str) -> list[Any]:
 
 
 def _json(text: str) -> Any:
-    try:
-        data = json.loads(text, strict=False)
-    except (ValueError, RecursionError, MemoryError):
-        return None
-    return data if isinstance(data, (dict, list)) else None
+    """JSON, with the slips that are common: a comma behind the last item, Python's own way to write the same."""
+    for read in (_strict, lambda t: _strict(_LAST_COMMA.sub(r"\1", t)), ast.literal_eval):
+        try:
+            data = read(text.strip())
+        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+            continue
+        if isinstance(data, (dict, list)):
+            return data
+    return None
+
+
+def _strict(text: str) -> Any:
+    return json.loads(text, strict=False)
 
 
 def _scattered(text: str) -> list[Any]:

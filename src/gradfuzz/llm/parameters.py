@@ -199,7 +199,7 @@ def _value(place: Place, given: Any, language: Language) -> Any:
 
 
 def _parsed(place: Place, text: str, language: Language) -> Any:
-    word = text.strip()
+    word = {"true": "True", "false": "False", "null": "None"}.get(text.strip(), text.strip())
     if word.lower() in _WORDS:
         return _WORDS[word.lower()]
     try:

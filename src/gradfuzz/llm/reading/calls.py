@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Any
 
 from gradfuzz.llm.reading import folding, makers
@@ -95,6 +96,8 @@ class Calls(Expressions):
                 return made
         if path in idioms.derivatives:
             return self._derivative(node, args, named)
+        if path in idioms.mapped and args and isinstance(args[0], Inline):
+            return args[0]
         if path in idioms.through and args:
             return args[0]
         if idioms.is_ignored(path):
@@ -136,7 +139,7 @@ class Calls(Expressions):
                 result = self._called(node, first, list(inputs), {})
                 self.draft.outputs(result)
                 return Nothing()
-            return first
+            return replace(first, derived=True) if isinstance(first, Inline) else first
         if isinstance(first, Code):
             self.draft.outputs(first)
         return Nothing()
@@ -246,6 +249,9 @@ class Calls(Expressions):
         missing = [p.arg for p in parameters if p.arg not in scope]
         if missing:
             refuse(node, f"the function is called without {', '.join(missing)}")
+        if function.derived:
+            self.draft.outputs(self.inline(node, replace(function, derived=False), args, named))
+            return Nothing()
         self.inlined += 1
         if self.inlined > MOST_CALLS_DEEP:
             refuse(node, f"functions call each other more than {MOST_CALLS_DEEP} deep")

@@ -12,6 +12,8 @@ from typing import Any
 from gradfuzz.program.language import Language
 from gradfuzz.targets.homes import home_of, language_for
 
+# Modules that programs import for things that have no part in what is computed, and those that numbers come from.
+HARMLESS = {"numpy", "math", "typing", "warnings", "functools", "itertools", "collections", "time", "random", "__future__"}
 _NUMPY = File(__file__).with_name("numpy.json")
 
 
@@ -21,6 +23,7 @@ class Idioms:
 
     - makers: functions whose results are inputs, as `distribution(what its arguments are)`;
     - variables: functions that make a tensor one to differentiate; through: functions that give back their first argument;
+    - mapped: functions that map a function over an axis: one that is written in the text is called on the whole instead;
     - derivatives: functions that differentiate; what they differentiate is the Program's output;
     - ignored: globs of functions that have nothing to do with what is computed;
     - objects: functions whose result is a namespace; methods: what methods do to a tensor that is still a recipe.
@@ -30,6 +33,7 @@ class Idioms:
     makers: dict[str, str]
     variables: tuple[str, ...]
     through: tuple[str, ...]
+    mapped: tuple[str, ...]
     derivatives: tuple[str, ...]
     ignored: tuple[str, ...]
     objects: dict[str, str]
@@ -57,7 +61,7 @@ def idioms_for(target: str, modules: tuple[str, ...] = ()) -> Idioms:
     spoken = {space.split(".")[0] for space in language.namespaces} | set(language.modules.values())
     spoken |= {full.split(".")[0] for full in language.aliases.values()} | (set(language.aliases) & set(own.get("packages", ())))
     return Idioms(
-        language, both("makers"), lists("variables"), lists("through"), lists("derivatives"), lists("ignored"), both("objects"),
+        language, both("makers"), lists("variables"), lists("through"), lists("mapped"), lists("derivatives"), lists("ignored"), both("objects"),
         both("methods"), both("keywords"), both("dtypes"), frozenset(lists("dropped_keywords")),
-        frozenset(spoken | {"numpy", "math", "typing", "warnings", "__future__"}),
+        frozenset(spoken | HARMLESS),
     )  # fmt: skip

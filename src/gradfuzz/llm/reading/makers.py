@@ -62,6 +62,11 @@ def make(kind: str, given: Given, idioms: Idioms, seed: int, of: Recipe | None =
     like = given.get("like", of)
     if kind == "data":
         return _data(given, idioms)
+    if kind == "cast":
+        base = given.get("data")
+        if isinstance(base, Code) or (isinstance(base, Recipe) and base.name):
+            raise Unread  # of something that is computed with already: the library does it
+        return _data(given, idioms)
     if kind in ("positive", "sorted"):
         base = _data(given, idioms)
         if isinstance(base, Recipe):

@@ -72,6 +72,7 @@ class Inline:
     arguments: ast.arguments
     body: list[ast.stmt]
     scope: dict[str, Meaning] = field(repr=False)
+    derived: bool = False  # a derivative of it is what is called
 
 
 @dataclass

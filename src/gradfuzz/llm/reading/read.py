@@ -126,9 +126,18 @@ class _Reader(Calls):
         if isinstance(meaning, Code):
             line = self.draft.emit((target.id,), meaning.node, target)
             return Code(ast.Name(line.names[0], ast.Load()), line)
+        if isinstance(meaning, Path):
+            self._harmless(meaning, target)
         if isinstance(meaning, Recipe):
             meaning.hint = meaning.hint or target.id
         return meaning
+
+    def _harmless(self, path: Path, node: ast.AST) -> None:
+        """A name that is only mentioned: it becomes no part of the Program, and must not be one of those that reach for files or code."""
+        full = self.idioms.language.expand(path.name)
+        if full not in (*self.idioms.through, *self.idioms.derivatives, *self.idioms.mapped, *self.idioms.makers):
+            for part in full.split("."):
+                self.suspect.name(part, node)
 
     def _unpack(self, target: ast.Tuple | ast.List, meaning: Meaning, scope: Scope) -> None:
         if isinstance(meaning, Known) and isinstance(meaning.value, (tuple, list)):
@@ -164,6 +173,8 @@ class _Reader(Calls):
         if isinstance(node.value, ast.Constant):
             return
         meaning = self.value(node.value, scope)
+        if isinstance(meaning, Path):
+            self._harmless(meaning, node)
         if isinstance(meaning, Code) and not isinstance(meaning.node, ast.Name):
             # A bare call of a function is the output if it is the last; one of a method may change what it is called on.
             bare = isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute) and node.value.func.attr.endswith("_")
