@@ -19,6 +19,8 @@ FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # between tries, doubled each time, with
 LONGEST_WAIT = 600.0  # that a server may ask for
 TIMEOUT = 180.0
 KEY = "OPENAI_API_KEY"
+# What servers can be held to, the best first: a schema, some JSON, nothing.
+FORMS = ("json_schema", "json_object", None)
 NO_KEY = "no-key"  # what servers of one's own are told, which do not look at it
 HIDDEN = "[key]"
 
@@ -50,7 +52,7 @@ class Client:
             raise GradfuzzError(f"--base-url {self.where} cannot be used: {self.hide(str(error))[:200]}") from None
         # Servers of one's own know the older name of the limit, OpenAI's newer models only the newer one.
         self._limit_name = "max_tokens" if base_url else "max_completion_tokens"
-        self._structured = True
+        self._form = 0  # of FORMS: how the server is told what an answer looks like
         self._lock = threading.Lock()
         self._not_before = 0.0
         self._answered = False
@@ -69,6 +71,7 @@ class Client:
         openai, why = self._openai, ""
         for attempt in range(self.tries):
             self._wait_turn()
+            used = self._form
             try:
                 return self._once(messages, form, schema, most)
             except openai.AuthenticationError:
@@ -82,10 +85,6 @@ class Client:
                 if getattr(error, "code", None) == "insufficient_quota":
                     raise GradfuzzError(f"{self.where}: the account has no money left; answers so far are kept: {why}") from None
                 self._postpone(_retry_after(error), attempt)
-            except openai.BadRequestError as error:
-                why = self._message(error)
-                if not self._adapt(why):
-                    raise Unanswered(f"{self.where} refuses this request: {why}") from None
             except (openai.APIConnectionError, openai.APITimeoutError) as error:
                 timed_out = isinstance(error, openai.APITimeoutError)
                 why = "no answer in time" if timed_out else f"cannot be reached ({self._cause(error)})"
@@ -94,6 +93,8 @@ class Client:
                 self._postpone(None, attempt)
             except openai.APIStatusError as error:
                 why = self._message(error)
+                if self._adapt(error.status_code, why, used):
+                    continue
                 if error.status_code < 500 and error.status_code not in (408, 409):
                     raise Unanswered(f"{self.where} refuses this request ({error.status_code}): {why}") from None
                 self._postpone(_retry_after(error), attempt)
@@ -104,8 +105,11 @@ class Client:
 
     def _once(self, messages: Messages, form: str, schema: dict[str, Any], most: int) -> Reply:
         options: dict[str, Any] = {self._limit_name: most}
-        if self._structured:
-            options["response_format"] = {"type": "json_schema", "json_schema": {"name": form, "strict": True, "schema": schema}}
+        kind = FORMS[self._form]
+        if kind == "json_schema":
+            options["response_format"] = {"type": kind, "json_schema": {"name": form, "strict": True, "schema": schema}}
+        elif kind is not None:
+            options["response_format"] = {"type": kind}
         answer = self._client.chat.completions.create(model=self.model, messages=messages, **options)
         choice = answer.choices[0]
         content = choice.message.content or getattr(choice.message, "refusal", None) or ""
@@ -120,19 +124,27 @@ class Client:
         finish = str(choice.finish_reason or "stop") if choice.message.content else "refusal"
         return Reply(self.hide(content), finish, int(prompt or 0), int(completion or 0), not counted)
 
-    def _adapt(self, why: str) -> bool:
-        """Whether there is another way to say the same to a server that calls a request wrong."""
+    def _adapt(self, status: int, why: str, used: int) -> bool:
+        """Whether there is another way to say the same to a server that calls a request wrong; some call that an error of their own.
+
+        `used`: the form of the request. One that has been answered in it before is wrong for another reason, unless the server says so.
+        """
+        named = any(word in why for word in ("response_format", "json_schema", "json_object"))
+        if status not in (400, 422) and not named:
+            return False
         with self._lock:
+            if self._form != used:
+                return True  # another thread has met the same
             if "max_completion_tokens" in why or "max_tokens" in why:
                 other = "max_completion_tokens" if self._limit_name == "max_tokens" else "max_tokens"
                 if other in why:
                     self._limit_name = other
                     return True
-            if self._structured:
-                self._structured = False
-                self.say("the server has no structured outputs; asking for JSON in plain words")
-                return True
-        return False
+            if FORMS[self._form] is None or (self._answered and not named):
+                return False
+            self._form += 1
+            self.say(f"the server has no structured outputs of that kind; asking for {FORMS[self._form] or 'JSON in plain words'}")
+            return True
 
     # Waiting -------------------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gradfuzz.findings.labels import NEW
 from gradfuzz.store import Records
 
 MOST_RULES, MOST_PAIRS = 12, 12  # in a prompt
@@ -27,7 +28,7 @@ class Known:
     rules: set[str] = field(default_factory=set)
     existing: set[str] = field(default_factory=set)  # rules that can be reached
     pairs: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    bugs: dict[str, str] = field(default_factory=dict)  # API by id
+    bugs: dict[str, str] = field(default_factory=dict)  # API by id, of findings that nobody has reported as far as is known
 
     @staticmethod
     def read(path: Path, target: str, first: int = 0, last: int | None = None) -> Known:
@@ -47,7 +48,7 @@ class Known:
         self.existing.update(rule for rule, reason in store.existing_rules(number).items() if not reason)
         for api, pairs in pairs_of(store, number).items():
             self.pairs[api].update(pairs)
-        self.bugs.update({finding.id: finding.api for finding in store.findings(number)})
+        self.bugs.update({finding.id: finding.api for finding in store.findings(number) if finding.label_name == NEW})
 
     @property
     def all_pairs(self) -> set[str]:

@@ -8,7 +8,7 @@ from typing import Any, Callable
 
 from gradfuzz.errors import ProgramError
 from gradfuzz.llm.reading.makers import numbers
-from gradfuzz.llm.refused import LANGUAGE, NOT_JSON, TYPES, Refused
+from gradfuzz.llm.refused import LANGUAGE, NOT_JSON, TYPES, Refused, classified
 from gradfuzz.program import Language, Program, gate, parse
 from gradfuzz.program.model import DTYPES, Call, Expr, Let, Name, Tensor, Values, rebuild, walk
 from gradfuzz.program.text import expr_text
@@ -88,7 +88,7 @@ def apply_set(program: Program, data: Any, language: Language) -> Program:
     try:
         return gate.check(changed, language)
     except ProgramError as error:
-        raise Refused(LANGUAGE, str(error)) from None
+        raise classified(error) from None
 
 
 def _pairs(data: Any) -> dict[str, Any]:

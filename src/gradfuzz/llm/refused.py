@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gradfuzz.errors import ProgramError
+
 # The classes, in the order of the way through the gate.
 NO_ANSWER = "no answer"
 NOT_JSON = "not the form asked for"
@@ -23,3 +25,10 @@ class Refused(Exception):
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason, self.message = reason, message
+
+
+def classified(error: ProgramError) -> Refused:
+    """What the gate says, by the class that it belongs to."""
+    if error.reason.startswith("not Python"):
+        return Refused(NOT_PYTHON, str(error))
+    return Refused(LIMITS if "the limit is" in error.reason else LANGUAGE, str(error))

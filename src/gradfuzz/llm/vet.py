@@ -11,7 +11,7 @@ from gradfuzz.llm.limits import Limits, check_types
 from gradfuzz.llm.parameters import apply_set
 from gradfuzz.llm.reading import read_program
 from gradfuzz.llm.reading.idioms import Idioms
-from gradfuzz.llm.refused import DIED, LANGUAGE, LIBRARY, NO_DERIVATIVE, NOT_PYTHON, RELEASE, Refused
+from gradfuzz.llm.refused import DIED, LIBRARY, NO_DERIVATIVE, RELEASE, Refused, classified
 from gradfuzz.oracles.check import Options
 from gradfuzz.oracles.verdict import INVALID, UNSUPPORTED
 from gradfuzz.pool.pool import Event, Pool
@@ -36,7 +36,7 @@ def program_of(text: str, idioms: Idioms, limits: Limits) -> Program:
     try:
         program = read_program(text, idioms)
     except ProgramError as error:
-        raise Refused(NOT_PYTHON if error.reason.startswith("not Python") else LANGUAGE, str(error)) from None
+        raise classified(error) from None
     limits.check(program)
     return program
 
@@ -45,10 +45,6 @@ def changed(program: Program, data: Any, idioms: Idioms, limits: Limits) -> Prog
     """A Program with a model's parameter set in it, within the limits."""
     found = apply_set(program, data, idioms.language)
     check_types(program, found)
-    try:
-        found.check()
-    except ProgramError as error:
-        raise Refused(LANGUAGE, str(error)) from None
     limits.check(found)
     return found
 

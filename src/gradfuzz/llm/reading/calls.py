@@ -115,6 +115,8 @@ class Calls(Expressions):
         mark = named.get("requires_grad")
         if isinstance(made, Recipe) and isinstance(mark, Known):
             made = Recipe(made.shape, made.dtype, made.values, bool(mark.value), made.layout, made.structure)
+        if isinstance(made, Recipe):
+            made = replace(made, numpy=path.startswith("numpy."), hint="" if made.numpy else made.hint)
         return self._variable(made) if path in self.idioms.variables else made
 
     def _variable(self, base: Meaning) -> Meaning | None:

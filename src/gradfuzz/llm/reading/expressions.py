@@ -141,7 +141,7 @@ class Expressions:
         return Code(ast.BinOp(self.draft.expression(left, node), node.op, self.draft.expression(right, node)))
 
     def _folded(self, node: ast.BinOp, left: Meaning, right: Meaning) -> Recipe | None:
-        """`2 * x - 1` of a tensor that is still a recipe is a recipe."""
+        """`2 * rand(3) - 1` is a recipe, too: of a tensor that has no name yet, or of an array of NumPy's."""
         if isinstance(left, Known):
             left, right, swapped = right, left, True
         else:
@@ -160,10 +160,10 @@ class Expressions:
         return None
 
     def _affine(self, recipe: Recipe, factor: float, offset: float) -> Recipe | None:
-        if recipe.name or recipe.grad or recipe.structure or makers.is_whole(recipe):
-            return None  # it is an input already, or the one that is differentiated
+        if recipe.name or recipe.grad or recipe.structure or makers.is_whole(recipe) or (recipe.hint and not recipe.numpy):
+            return None  # the library computes this
         values = folding.affine(recipe.values, factor, offset)
-        return None if values is None else Recipe(recipe.shape, recipe.dtype, values, recipe.grad)
+        return None if values is None else Recipe(recipe.shape, recipe.dtype, values, recipe.grad, numpy=recipe.numpy)
 
     def _compare(self, node: ast.Compare, scope: Scope) -> Meaning:
         operands = [self.value(part, scope) for part in (node.left, *node.comparators)]

@@ -61,7 +61,7 @@ def idioms_for(target: str, modules: tuple[str, ...] = ()) -> Idioms:
     spoken = {space.split(".")[0] for space in language.namespaces} | set(language.modules.values())
     spoken |= {full.split(".")[0] for full in language.aliases.values()} | (set(language.aliases) & set(own.get("packages", ())))
     return Idioms(
-        language, both("makers"), lists("variables"), lists("through"), lists("mapped"), lists("derivatives"), lists("ignored"), both("objects"),
-        both("methods"), both("keywords"), both("dtypes"), frozenset(lists("dropped_keywords")),
+        language, both("makers"), lists("variables"), lists("through"), lists("mapped"), lists("derivatives"), lists("ignored"),
+        both("objects"), both("methods"), both("keywords"), both("dtypes"), frozenset(lists("dropped_keywords")),
         frozenset(spoken | HARMLESS),
     )  # fmt: skip

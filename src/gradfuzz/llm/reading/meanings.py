@@ -36,6 +36,7 @@ class Recipe:
     structure: str | None = None
     name: str = ""  # as an input; empty until it is one
     hint: str = ""  # what the text calls it
+    numpy: bool = False  # it is an array of NumPy's so far, with which the library does not compute
 
     def tensor(self, grad: bool) -> Tensor:
         return Tensor(self.shape, self.dtype, self.values, grad, self.layout, self.structure)

@@ -14,7 +14,8 @@ REACHING = (
 _PYTHON = frozenset((
     "open", "eval", "exec", "compile", "input", "breakpoint", "exit", "quit", "globals", "locals", "vars", "getattr", "setattr",
     "delattr", "memoryview", "help", "dir", "id", "os", "sys", "subprocess", "socket", "shutil", "pathlib", "importlib", "builtins",
-    "ctypes", "pickle", "marshal", "threading", "multiprocessing", "requests", "urllib", "http", "tempfile", "glob", "signal", "io", "inspect", "gc",
+    "ctypes", "pickle", "marshal",
+    "threading", "multiprocessing", "requests", "urllib", "http", "tempfile", "glob", "signal", "io", "inspect", "gc",
 ))  # fmt: skip
 _METHODS = frozenset(("tofile", "dump", "dumps", "save", "load", "system", "popen", "write", "read", "savez"))
 
