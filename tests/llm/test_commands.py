@@ -26,7 +26,7 @@ from tests.llm.conftest import KEY
 from tests.llm.server import Answer, Server, asked, complaint
 from tests.llm.test_recorded import recorded
 
-WRONG = "import torch\nimport planted_torch\nx = torch.rand(3, requires_grad=True) + 0.5\ny = planted_torch.wrong_backward(x)\ny.sum().backward()"
+WRONG = "import torch, planted_torch\nx = torch.rand(3, requires_grad=True) + 0.5\ny = planted_torch.wrong_backward(x)\ny.sum().backward()"
 FINE = "x = torch.rand(2, 3) + 0.5\ny = torch.special.i0e(x)\nprint(y)"
 HOSTILE = "import os\nx = torch.rand(3)\ny = torch.sinc(x)\nos.system('touch canary')"
 MENDED = "x = torch.rand(3)\ny = torch.sinc(x)"
