@@ -12,10 +12,10 @@ from gradfuzz.llm.answers import parameter_sets_of, programs_of
 from gradfuzz.llm.limits import Limits
 from gradfuzz.llm.reading.idioms import idioms_for
 from gradfuzz.llm.refused import Refused
-from gradfuzz.llm.vet import Valid, changed, program_of, try_out
+from gradfuzz.llm.vet import Valid, changed, forms_of, try_forms
 from gradfuzz.pool.launch import Launch
 from gradfuzz.pool.pool import Pool
-from gradfuzz.program import Program, from_json, gate, parse, to_json
+from gradfuzz.program import from_json, gate, parse, to_json
 
 HERE = Path(__file__).parent / "answers"
 TARGETS = ("torch", "jax", "tensorflow")
@@ -27,14 +27,14 @@ def recorded(target):
 
 
 def gated(row, canary):
-    """What each item of an answer comes to before anything runs."""
+    """What each item of an answer comes to before anything runs: a Program in its forms, or why it is none."""
     idioms, limits = idioms_for(row["target"]), Limits()
     content = row["content"].replace("@CANARY@", str(canary))
     try:
         if row["phase"] == "program":
-            return [one(lambda text=text: program_of(text, idioms, limits)) for text in programs_of(content, row["finish"])]
+            return [one(lambda text=text: forms_of(text, idioms, limits)) for text in programs_of(content, row["finish"])]
         base = parse(row["program"], idioms.language)
-        return [one(lambda data=data: changed(base, data, idioms, limits)) for data in parameter_sets_of(content, row["finish"])]
+        return [one(lambda data=data: [changed(base, data, idioms, limits)]) for data in parameter_sets_of(content, row["finish"])]
     except Refused as refused:
         return [refused]
 
@@ -62,8 +62,8 @@ def test_the_good_become_seeds_the_hostile_are_refused(target, tmp_path):
     rows, canary = recorded(target), tmp_path / "canary"
     results = [(row, result) for row in rows for result in gated(row, canary)]
     with Pool(Launch(target, timeout=30.0), 2) as pool:
-        tried = iter(try_out(pool, [result for _, result in results if isinstance(result, Program)]))
-    outcomes = [(row, next(tried) if isinstance(result, Program) else result) for row, result in results]
+        tried = iter(try_forms(pool, [result for _, result in results if not isinstance(result, Refused)]))
+    outcomes = [(row, result if isinstance(result, Refused) else next(tried)) for row, result in results]
     valid, total = Counter(), Counter()
     lost = []
     for row, outcome in outcomes:
@@ -90,7 +90,8 @@ def test_what_was_hostile_never_came_near_the_library_but_for_what_only_the_libr
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_seed_reads_back_as_itself_and_passes_the_gate(target, tmp_path):
     language = idioms_for(target).language
-    programs = [r for row in recorded(target) if row["quality"] == "good" for r in gated(row, tmp_path) if isinstance(r, Program)]
+    results = [result for row in recorded(target) if row["quality"] == "good" for result in gated(row, tmp_path)]
+    programs = [program for result in results if not isinstance(result, Refused) for program in result]
     assert len(programs) > 30
     for program in programs:
         assert gate.check(from_json(json.loads(json.dumps(to_json(program)))), language) == program

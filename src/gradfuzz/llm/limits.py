@@ -46,7 +46,7 @@ class Limits:
                     LIMITS, f"the whole number {number} in {call.func}: sizes are under {self.dimension}; write a value as {number}.0"
                 )
         self._fits(float(np.prod([float(max(1, abs(n))) for n in whole])) * 8, f"what {call.func} makes")
-        if call.func in _REPEATING:
+        if call.func.rpartition(".")[2] in _REPEATING:
             self._fits(float(np.prod([float(max(1, abs(n))) for n in whole])) * largest, f"what {call.func} makes")
 
     def _fits(self, count: float, what: str) -> None:
@@ -55,7 +55,7 @@ class Limits:
 
 
 # Methods and functions by their last name that make copies as many times as they are told.
-_REPEATING = frozenset((".repeat", ".expand", ".tile", ".repeat_interleave"))
+_REPEATING = frozenset(("repeat", "expand", "tile", "repeat_interleave"))
 
 
 def _whole(node: Expr) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gradfuzz.errors import ProgramError
@@ -41,6 +41,13 @@ def program_of(text: str, idioms: Idioms, limits: Limits) -> Program:
     return program
 
 
+def forms_of(text: str, idioms: Idioms, limits: Limits) -> list[Program]:
+    """The Program in double precision, and as it is written where that is another: some functions work in single precision alone."""
+    first = program_of(text, idioms, limits)
+    second = program_of(text, replace(idioms, wide=False), limits)
+    return [first] if second == first else [first, second]
+
+
 def changed(program: Program, data: Any, idioms: Idioms, limits: Limits) -> Program:
     """A Program with a model's parameter set in it, within the limits."""
     found = apply_set(program, data, idioms.language)
@@ -61,6 +68,16 @@ def try_out(pool: Pool, programs: list[Program], tick: Callable[[], None] = lamb
                 found[index] = _judged(programs[index], event)
                 tick()
     return [result for result in found if result is not None]
+
+
+def try_forms(pool: Pool, forms: list[list[Program]]) -> list[Valid | Refused]:
+    """The first form of each that runs; what was wrong with the first one where none does."""
+    found = try_out(pool, [each[0] for each in forms])
+    others = [index for index, result in enumerate(found) if isinstance(result, Refused) and len(forms[index]) > 1]
+    for index, result in zip(others, try_out(pool, [forms[index][1] for index in others]), strict=True):
+        if isinstance(result, Valid):
+            found[index] = result
+    return found
 
 
 def _judged(program: Program, event: Event) -> Valid | Refused:

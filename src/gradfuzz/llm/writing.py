@@ -13,7 +13,7 @@ from gradfuzz.llm.limits import Limits
 from gradfuzz.llm.prompting import Context, Prompts
 from gradfuzz.llm.reading.idioms import Idioms
 from gradfuzz.llm.refused import LANGUAGE, REPEATED, Refused
-from gradfuzz.llm.vet import Valid, changed, program_of, try_out
+from gradfuzz.llm.vet import Valid, changed, forms_of, try_forms
 from gradfuzz.pool.pool import Pool
 from gradfuzz.program import Program, to_text
 
@@ -101,17 +101,17 @@ class Writer:
         name = phase + AGAIN if again else phase
         asks = [Ask(draft.planned.id, name, draft.messages, form, schema) for draft in drafts]
         replies = self.asking.all(asks, {PROGRAM: "programs", PARAMETERS: "parameter sets"}[phase] + (", once more" if again else ""))
-        gated: list[tuple[_Draft, Program | Refused]] = []
+        gated: list[tuple[_Draft, list[Program] | Refused]] = []
         for draft in drafts:
             reply = replies.get(draft.planned.id)
             if reply is not None:
                 draft.content = reply.content
                 written.answered.add(draft.planned.id)
                 gated += [(draft, result) for result in self._gate(draft, phase, reply.content, reply.finish)]
-        tried = iter(try_out(self.pool, [result for _, result in gated if isinstance(result, Program)]))
+        tried = iter(try_forms(self.pool, [result for _, result in gated if not isinstance(result, Refused)]))
         refused: dict[int, tuple[_Draft, list[Item]]] = {}
         for draft, result in gated:
-            outcome = next(tried) if isinstance(result, Program) else result
+            outcome = result if isinstance(result, Refused) else next(tried)
             planned = draft.planned
             if isinstance(outcome, Valid):
                 written.seeds.append((planned, outcome))
@@ -121,24 +121,24 @@ class Writer:
                 refused.setdefault(planned.id, (draft, []))[1].append(item)
         return list(refused.values())
 
-    def _gate(self, draft: _Draft, phase: str, content: str, finish: str) -> list[Program | Refused]:
-        """Programs within the language and the limits, or why not; nothing has run."""
+    def _gate(self, draft: _Draft, phase: str, content: str, finish: str) -> list[list[Program] | Refused]:
+        """Programs within the language and the limits, in their forms, or why not; nothing has run."""
         try:
             parts: list[Any] = list(programs_of(content, finish) if phase == PROGRAM else parameter_sets_of(content, finish))
         except Refused as refused:
             return [refused]
-        found: list[Program | Refused] = []
+        found: list[list[Program] | Refused] = []
         for part in parts:
             try:
                 if draft.base is None:
-                    program = program_of(part, self.idioms, self.limits)
+                    forms = forms_of(part, self.idioms, self.limits)
                 else:
-                    program = changed(draft.base, part, self.idioms, self.limits)
-                text = to_text(program)
+                    forms = [changed(draft.base, part, self.idioms, self.limits)]
+                text = to_text(forms[0])
                 if text in self.seen:
                     raise Refused(REPEATED, "this was written before; write another one")
                 self.seen.add(text)
-                found.append(program)
+                found.append(forms)
             except Refused as refused:
                 found.append(refused)
             except (RecursionError, MemoryError):

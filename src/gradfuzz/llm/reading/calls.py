@@ -8,6 +8,7 @@ from typing import Any
 
 from gradfuzz.llm.reading import folding, makers
 from gradfuzz.llm.reading.expressions import Expressions, Scope
+from gradfuzz.llm.reading.idioms import Idioms
 from gradfuzz.llm.reading.meanings import Code, Inline, Known, Meaning, Nothing, Path, Recipe, Seq, known_items, refuse
 
 MOST_CALLS_DEEP = 12  # functions of the text that call each other
@@ -16,7 +17,10 @@ MOST_CALLS_DEEP = 12  # functions of the text that call each other
 class Calls(Expressions):
     """What a call stands for."""
 
-    inlined = 0
+    def __init__(self, idioms: Idioms) -> None:
+        super().__init__(idioms)
+        self.inlined = 0
+        self.printed: list[tuple[ast.expr, Scope]] = []
 
     def body(self, statements: list[ast.stmt], scope: Scope) -> Meaning | None:
         """Statements, one after the other; what they return, if they do."""
@@ -28,13 +32,24 @@ class Calls(Expressions):
             if func.id == "tensor":
                 return self.recipe(node, scope)
             if func.id == "print":
-                self.suspect.look(node)
-                return Nothing()
+                return self._print(node, scope)
         if isinstance(func, ast.Attribute):
             return self._member(node, func, scope)
         callee = self.value(func, scope)
         args, named = self.plain_arguments(node, scope)
         return self._called(node, callee, args, named)
+
+    def _print(self, node: ast.Call, scope: Scope) -> Meaning:
+        """What is printed has no part in the Program, unless nothing else is computed, or a function of the text is called there."""
+        self.suspect.look(node)
+        for part in node.args:
+            if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and isinstance(scope.get(part.func.id), Inline):
+                meaning = self.value(part, scope)
+                if isinstance(meaning, Code):
+                    self.draft.named(meaning, "y")
+            elif isinstance(part, ast.Call):
+                self.printed.append((part, dict(scope)))
+        return Nothing()
 
     def _called(self, node: ast.Call, callee: Meaning, args: list[Meaning], named: dict[str, Meaning]) -> Meaning:
         if isinstance(callee, Path):
@@ -94,6 +109,8 @@ class Calls(Expressions):
             made = self._variable(known_items(args[0]))
             if made is not None:
                 return made
+        if path in idioms.shapes and args and isinstance(args[0], Recipe):
+            return Known(args[0].shape)
         if path in idioms.derivatives:
             return self._derivative(node, args, named)
         if path in idioms.mapped and args and isinstance(args[0], Inline):
@@ -184,7 +201,7 @@ class Calls(Expressions):
         known: list[Any] = [argument.value if isinstance(argument, Known) else None for argument in map(known_items, args)]
         if name in ("size", "dim") and all(type(k) is int for k in known):
             return Known(len(base.shape) if name == "dim" else base.shape[known[0]] if known else base.shape) if does == "asked" else None
-        if does == "same":
+        if does in ("same", "through"):
             return base
         if does == "grad":
             base.grad = known[0] if known and isinstance(known[0], bool) else True
@@ -201,7 +218,7 @@ class Calls(Expressions):
             chosen = does.partition(":")[2] or next(
                 (d for d in (makers.dtype_of(a, self.idioms) for a in (*args, *named.values())) if d), ""
             )
-            return Recipe(base.shape, makers.settled(chosen or base.dtype), base.values, base.grad)
+            return Recipe(base.shape, makers.settled(chosen or base.dtype, self.idioms), base.values, base.grad)
         try:
             kind, given = makers.arguments_of(does, args, named, self.idioms)
             return makers.make(kind, given, self.idioms, self.draft.seed(), of=base)
@@ -213,7 +230,8 @@ class Calls(Expressions):
         if does == "output":
             self.draft.outputs(base)
             return Nothing()
-        if does in ("nothing", "grad"):
+        moved = does == "cast" and any(isinstance(argument, Nothing) for argument in args)  # to a device
+        if does in ("nothing", "grad", "through") or moved:
             return Nothing() if does == "nothing" else base
         if self._is_module(base) and does is not None and (does == "same" or does.startswith(("cast", "module"))):
             if does == "module" and base.line is not None:  # the mode that it is in from the start

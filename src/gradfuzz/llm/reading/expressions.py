@@ -88,6 +88,8 @@ class Expressions:
 
     def _ifexp(self, node: ast.IfExp, scope: Scope) -> Meaning:
         test = self.value(node.test, scope)
+        if isinstance(test, Nothing):
+            test = Known(False)  # whether there is a device and the like
         if not isinstance(test, Known):
             refuse(node, "a choice by a tensor's value is not part of the language")
         return self.value(node.body if test.value else node.orelse, scope)

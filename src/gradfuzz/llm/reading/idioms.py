@@ -23,6 +23,7 @@ class Idioms:
 
     - makers: functions whose results are inputs, as `distribution(what its arguments are)`;
     - variables: functions that make a tensor one to differentiate; through: functions that give back their first argument;
+    - shapes: functions that give a tensor's shape;
     - mapped: functions that map a function over an axis: one that is written in the text is called on the whole instead;
     - derivatives: functions that differentiate; what they differentiate is the Program's output;
     - ignored: globs of functions that have nothing to do with what is computed;
@@ -33,6 +34,7 @@ class Idioms:
     makers: dict[str, str]
     variables: tuple[str, ...]
     through: tuple[str, ...]
+    shapes: tuple[str, ...]
     mapped: tuple[str, ...]
     derivatives: tuple[str, ...]
     ignored: tuple[str, ...]
@@ -42,6 +44,7 @@ class Idioms:
     dtypes: dict[str, str]
     dropped_keywords: frozenset[str]
     roots: frozenset[str]
+    wide: bool = True  # single precision is taken for a habit: inputs come in double
 
     def is_ignored(self, path: str) -> bool:
         return any(fnmatchcase(path, glob) for glob in self.ignored)
@@ -61,7 +64,7 @@ def idioms_for(target: str, modules: tuple[str, ...] = ()) -> Idioms:
     spoken = {space.split(".")[0] for space in language.namespaces} | set(language.modules.values())
     spoken |= {full.split(".")[0] for full in language.aliases.values()} | (set(language.aliases) & set(own.get("packages", ())))
     return Idioms(
-        language, both("makers"), lists("variables"), lists("through"), lists("mapped"), lists("derivatives"), lists("ignored"),
-        both("objects"), both("methods"), both("keywords"), both("dtypes"), frozenset(lists("dropped_keywords")),
+        language, both("makers"), lists("variables"), lists("through"), lists("shapes"), lists("mapped"), lists("derivatives"),
+        lists("ignored"), both("objects"), both("methods"), both("keywords"), both("dtypes"), frozenset(lists("dropped_keywords")),
         frozenset(spoken | HARMLESS),
     )  # fmt: skip

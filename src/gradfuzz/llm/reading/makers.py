@@ -74,9 +74,9 @@ def make(kind: str, given: Given, idioms: Idioms, seed: int, of: Recipe | None =
         raise Unread
     if kind in ("linspace", "logspace", "arange", "eye"):
         array = _array(kind, given)
-        return _of_array(array, _dtype(given, idioms, _default(array)))
+        return _of_array(array, _dtype(given, idioms, _default(array, idioms)))
     shape = like.shape if isinstance(like, Recipe) and "size" not in given else _shape(given.get("size", Known(())))
-    dtype = _dtype(given, idioms, like.dtype if isinstance(like, Recipe) else "int64" if kind == "integers" else "float64")
+    dtype = _dtype(given, idioms, like.dtype if isinstance(like, Recipe) else "int64" if kind == "integers" else _single(idioms))
     return Recipe(shape, dtype, _drawn(kind, given, seed), of.grad if of is not None else None)
 
 
@@ -108,7 +108,7 @@ def _data(given: Given, idioms: Idioms) -> Recipe | Code:
     if not isinstance(data, Known) or data.value is None or isinstance(data.value, (str, slice)):
         raise Unread
     array = numbers(data.value)
-    return _of_array(array, _dtype(given, idioms, _default(array)), given.get("size"))
+    return _of_array(array, _dtype(given, idioms, _default(array, idioms)), given.get("size"))
 
 
 def numbers(value: Any) -> Any:
@@ -146,8 +146,13 @@ def _array(kind: str, given: Given) -> Any:
     return np.array([float(f"{x:.12g}") for x in space(*ends, _count(given, "num", 50))])
 
 
-def _default(array: Any) -> str:
-    return {"b": "bool", "i": "int64", "u": "int64", "c": "complex128"}.get(array.dtype.kind, "float64")
+def _default(array: Any, idioms: Idioms) -> str:
+    return {"b": "bool", "i": "int64", "u": "int64", "c": "complex128"}.get(array.dtype.kind, _single(idioms))
+
+
+def _single(idioms: Idioms) -> str:
+    """The type of a tensor whose text does not say."""
+    return "float64" if idioms.wide else "float32"
 
 
 def _count(given: Given, key: str, otherwise: int) -> int:
@@ -215,12 +220,12 @@ def _dtype(given: Given, idioms: Idioms, otherwise: str) -> str:
     found = dtype_of(given["dtype"], idioms)
     if found is None:
         raise Unread
-    return settled(found)
+    return settled(found, idioms)
 
 
-def settled(dtype: str) -> str:
-    """The type that an input gets: single precision is written out of habit."""
-    return wide(dtype) if dtype in _HABITS else dtype
+def settled(dtype: str, idioms: Idioms) -> str:
+    """The type that an input gets: single precision is mostly written out of habit."""
+    return wide(dtype) if idioms.wide and dtype in _HABITS else dtype
 
 
 def is_whole(recipe: Recipe) -> bool:

@@ -46,6 +46,8 @@ class _Reader(Calls):
 
     def rest(self) -> None:
         """What is left out of the Program has to be harmless, too; a text that defines a function and never calls it means that one."""
+        if not self.draft.lines and self.printed:
+            self.draft.outputs(self.value(*self.printed[-1]))
         if not self.draft.lines and self._uncalled:
             refuse(None, "the function is never called; call it on tensors")
         for node in self.draft.left_out() if self.draft.lines else ():
