@@ -279,3 +279,29 @@ def test_workers_do_not_see_the_key():
 
     kept = Launch("torch").environment({"OPENAI_API_KEY": KEY, "HF_TOKEN": "x", "HOME": "/h"})
     assert "OPENAI_API_KEY" not in kept and "HF_TOKEN" not in kept and kept["HOME"] == "/h"
+
+
+def test_samples_join_the_seeds_of_files_where_that_is_asked_for(monkeypatch):
+    from gradfuzz.seeds import gather as room
+    from gradfuzz.seeds.seed import Seed
+
+    given, own = [Seed("torch.sin", "llm:m:0", {})], [Seed("torch.cos", "sample", {})]
+    monkeypatch.setattr(room, "known_here", lambda pool, seeds, say: seeds)
+    monkeypatch.setattr(room, "library_seeds", lambda pool, say: own)
+    assert room.gather(None, given, print) == given
+    assert room.gather(None, given, print, samples=True) == given + own
+    assert room.gather(None, [], print) == own
+
+
+@pytest.mark.parametrize("target, rule", [("torch", "SincBackward0"), ("jax", "jvp:sin"), ("tensorflow", "Sin")])
+def test_a_rule_s_formula_is_told_by_its_library(target, rule):
+    from gradfuzz.pool.launch import Launch
+    from gradfuzz.pool.pool import Pool
+
+    pytest.importorskip(target)
+    with Pool(Launch(target), 1) as pool:
+        told = pool.run("formula", rule=rule).data["formula"]
+        described = pool.run("describe", apis=["no.such.api"]).data["described"]
+        assert pool.run("formula", rule="nosuchrule").data["formula"] == ""
+    assert "cos" in told or "sinc" in told
+    assert described == [{"name": "no.such.api", "signature": "", "doc": ""}]
