@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -34,6 +35,7 @@ from gradfuzz.seeds.api_list import read_signature
 from gradfuzz.seeds.library import library_seeds
 from gradfuzz.store import Claim
 from gradfuzz.surveys.mutants import run_mutants
+from gradfuzz.surveys.profiles import DEFAULT, chosen
 from gradfuzz.surveys.schedule import FIRST_BATCH
 from gradfuzz.targets.homes import home_of, known_targets, language_for
 
@@ -153,7 +155,9 @@ def _rounds(
 
     def campaign(file: Path, count: int) -> None:
         each = mutants if mutants is not None else max(FIRST_BATCH, pool.family)
-        config = Config(pool.launch, order.seed, None, each * count, seed_files=(str(file),), workers=workers, source=SOURCE)
+        # In the same ways as `run`; what is only tried out needs none of them, and stays behind the stricter walls.
+        launch = replace(pool.launch, ways=tuple(way.name for way in chosen(order.target, DEFAULT, ()).ways))
+        config = Config(launch, order.seed, None, each * count, seed_files=(str(file),), workers=workers, source=SOURCE)
         with watching() as display:
             run_mutants(config, order.store, False, display)
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from typing import Any, Callable
 
 # Half the price of a compilation, and no thread pool per worker. Read when the runtime starts, which is after the fork.
 _FAST = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_cpu_multi_thread_eigen=false"
 # A third of what is left: no code made by MLIR pipelines, and one module rather than many small ones. XLA ends the process at a flag that
-# it does not know, so these are for releases on which they were tried.
+# it does not know, so these are for releases on which they were tried; 0.11 has dropped the first.
 _FASTER = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
-_FASTER_FROM = (0, 10)
+_FASTER_ON = ((0, 10),)
 _USERS_FLAGS = os.environ.get("XLA_FLAGS")
 _JAXLIB = tuple(int(n) for n in re.findall(r"\d+", version("jaxlib"))[:2])
-os.environ["XLA_FLAGS"] = " ".join(filter(None, (_FAST, _FASTER if _JAXLIB >= _FASTER_FROM else "", _USERS_FLAGS)))
+os.environ["XLA_FLAGS"] = " ".join(filter(None, (_FAST, _FASTER if _JAXLIB in _FASTER_ON else "", _USERS_FLAGS)))
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax  # noqa: E402
@@ -29,6 +29,7 @@ from gradfuzz.targets.base.evaluate import Compiler  # noqa: E402
 from gradfuzz.targets.base.parameters import overloads  # noqa: E402
 from gradfuzz.targets.base.plans import Plans  # noqa: E402
 from gradfuzz.targets.base.protocol import Overload, Refusal, SeedProgram  # noqa: E402
+from gradfuzz.targets.base.ways import declared  # noqa: E402
 from gradfuzz.targets.homes import Home  # noqa: E402
 from gradfuzz.targets.jax.api import import_all  # noqa: E402
 from gradfuzz.targets.jax.bundle import JaxPlan, release  # noqa: E402
@@ -44,7 +45,6 @@ class JaxTarget:
     It can be forked for as long as its runtime has not started: nothing is computed before a worker gets its first job.
     """
 
-    ways = tuple(WAYS)
     family = 768
     patience = 2.0
     steady_rules = False
@@ -57,6 +57,7 @@ class JaxTarget:
         self.plans: Plans[JaxPlan] = Plans(MOST_PLANS, release)
         self.notes = Rules()
         self._overloads: dict[str, list[Overload]] = {}
+        self.ways = declared(home.data("ways"), WAYS)
         self._refusals = JaxRefusals(home.data("refusals"))
         jax.config.update("jax_enable_x64", True)
         warnings.filterwarnings("ignore")
@@ -88,6 +89,9 @@ class JaxTarget:
             except ProgramError:
                 self._overloads[func] = []
         return self._overloads[func]
+
+    def prepare(self, ways: Sequence[str]) -> None:
+        pass  # its runtime bears no fork: nothing may be computed yet
 
     def rules(self) -> dict[str, str]:
         return existing_rules()
