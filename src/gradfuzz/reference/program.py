@@ -20,17 +20,7 @@ from gradfuzz.reference.semantics.linalg import Singular
 from gradfuzz.reference.spell import OPERATORS, Book, NoMeaning, Reading, _bound
 
 # What semantics raise for arguments that they do not take: the call is another function than the one they know.
-OTHER = (
-    NotImplementedError,
-    TypeError,
-    ValueError,
-    IndexError,
-    KeyError,
-    AttributeError,
-    ZeroDivisionError,
-    AssertionError,
-    RecursionError,
-)
+OTHER = (NotImplementedError, TypeError, ValueError, LookupError, AttributeError, ZeroDivisionError, AssertionError, RecursionError)
 
 
 class Unmoved(Exception):

@@ -127,12 +127,12 @@ class Bench:
             if any(_nan(v) and math.isfinite(abs(w)) for v, w in zip(values, wanted)) and bits < MOST_BITS:
                 continue
             # A value that ought to be zero is as good as its neighbours.
-            scales = [_float(abs(v).upper() if not isinstance(v, acb) else abs(v).upper()) for v in values]
+            scales = [_float(abs(v).upper()) for v in values]
             scale = max([s for s in scales if math.isfinite(s)], default=0.0)
             off = [k for k, (v, w) in enumerate(zip(values, wanted)) if not self._within(v, w, 0.0, scale)]
             if not off:
                 return
-            slack = self._moved([x for x in values], inputs, (), bits)
+            slack = self._moved(values, inputs, (), bits)
             off = [k for k in off if not self._within(values[k], wanted[k], slack[k], scale)]
             if not off:
                 return
@@ -290,7 +290,7 @@ def _text(ball: Any) -> str:
 
 
 def answer(question: Mapping[str, Any]) -> dict[str, Any]:
-    """What the reference says to a question: entries with verdicts, or `silent` with the reason, or calls that the library must be asked about.
+    """What the reference says: entries with verdicts, or `silent` with the reason, or `needs`, calls that the library must be asked about.
 
     A question: target, program, measured (a worker's answer to `measure`), moves (by text, what `forwards` gave), seconds.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,7 +62,7 @@ def where(condition: Any, a: Any = None, b: Any = None) -> Array:
     flags, x, y = np.broadcast_arrays(np.asarray(flags, object), lift(a), lift(b))
     found = np.empty(flags.shape, object)
     for place in np.ndindex(*flags.shape):
-        found[place] = choose(flags[place], x[place], y[place])
+        found[place] = choose(flags[place], jet(x[place]), jet(y[place]))
     return found
 
 
@@ -198,8 +199,8 @@ def nearest(x: Any) -> Any:
     return below
 
 
-floor_of = _stepped(lambda x: x.floor())
-trunc_of = _stepped(lambda x: x.floor() if x >= 0 else x.ceil() if x < 0 else x * NAN)
+floor_of: Callable[[Jet], Jet] = _stepped(lambda x: x.floor())
+trunc_of: Callable[[Jet], Jet] = _stepped(lambda x: x.floor() if x >= 0 else x.ceil() if x < 0 else x * NAN)
 
 
 @each

@@ -33,7 +33,7 @@ def huber(a: Any, b: Any, delta: Any = 1.0, scaled: bool = True) -> Array:
     """Quadratic up to delta, then linear. `scaled`: as large as delta at one; else as smooth L1 has it, divided by delta."""
 
     def one(x: Jet, y: Jet) -> Jet:
-        off = size_of(x - y) if not (x - y).value == 0 else x - y
+        off = x - y if (x - y).value.is_zero() else size_of(x - y)
         if delta == 0:
             return size_of(x - y)
         found = at_least(off, delta, lambda z: (z - jet(delta) / 2) * delta, lambda z: z * z / 2)

@@ -92,7 +92,7 @@ def norm_of(items: list[Jet], order: Any = 2) -> Jet:
     if order == -np.inf:
         return smallest(sizes)
     if order == 0:
-        return total([item.with_slopes(arb(int(not item.value == 0)), arb(0)) for item in items])
+        return total([item.with_slopes(arb(int(not item.value.is_zero())), arb(0)) for item in items])
     if order == 1:
         return total(sizes)
     if order == 2:

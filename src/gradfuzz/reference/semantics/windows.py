@@ -157,7 +157,8 @@ def max_pool(x: Any, size: Any, stride: Any = None, padding: Any = 0, dilation: 
 
 @meaning
 def avg_pool(
-    x: Any, size: Any, stride: Any = None, padding: Any = 0, ceil: bool = False, count_padding: bool = True, divisor: Any = None, rank: int = 1
+    x: Any, size: Any, stride: Any = None, padding: Any = 0, ceil: bool = False, count_padding: bool = True, divisor: Any = None,
+    rank: int = 1,
 ) -> Array:  # fmt: skip
     """What hangs over the padded end counts for nothing; the padding itself counts if `count_padding`."""
 
