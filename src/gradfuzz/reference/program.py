@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,11 @@ from gradfuzz.reference.spell import OPERATORS, Book, NoMeaning, Reading, _bound
 
 # What semantics raise for arguments that they do not take: the call is another function than the one they know.
 OTHER = (NotImplementedError, TypeError, ValueError, LookupError, AttributeError, ZeroDivisionError, AssertionError, RecursionError)
+
+
+# What puts a module into the one mode or the other, and what a table calls it.
+MODES = {".eval": False, ".train": True}
+TRAINING = "training"
 
 
 class Unmoved(Exception):
@@ -100,11 +105,14 @@ class Evaluation:
         """`m = library.Module(…)`, perhaps with a method of modules behind it."""
         if not isinstance(node, Call) or len(names) != 1:
             return None
+        if node.func in MODES and len(node.args) == 1:
+            made = self._module(names, node.args[0])
+            return made and replace(made, maker=node, given={**made.given, TRAINING: MODES[node.func]})
         if node.func[0] != "." and "." in node.func:
             reading, _ = self.book.find(node.func)
             if reading is not None and reading.called is not None:
                 given = reading.bind(tuple(self.value(a) for a in node.args), {k: self.value(v) for k, v in node.kwargs})
-                return Made(names[0], node, reading, given)
+                return Made(names[0], node, reading, {TRAINING: True, **given})
             if reading is None and not any(isinstance(part, Ref) for part in walk(node)) and node.func.rsplit(".", 1)[1][:1].isupper():
                 return Made(names[0], node)
         return None

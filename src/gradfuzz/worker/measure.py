@@ -24,21 +24,24 @@ ELSEWHERE = ((0.15, 0.7), (-1.3, 2.6))  # (lowest, width) of numbers that most f
 
 
 def measure(target: Target, job: dict[str, Any]) -> dict[str, Any]:
-    """The derivatives of a Program in the given scenarios of one order, along single elements: at most so many entries.
+    """What a Program's derivatives are in the scenarios named, all of one order."""
+    trial = Trial(target, gate.check(from_json(job["program"]), target.language))
+    return measured(trial, [Scenario.named(name) for name in job["scenarios"]], job["most"], job.get("element"))
+
+
+def measured(trial: Trial, scenarios: Sequence[Scenario], most: int, element: str | None = None) -> dict[str, Any]:
+    """Derivatives along single elements: at most so many entries.
 
     `whole` says whether these are all the entries there are. An entry is one output element, and one input element for each
     differentiation; of complex numbers the real or the imaginary part.
     """
-    program = gate.check(from_json(job["program"]), target.language)
-    trial = Trial(target, program)
-    point = trial.point
-    scenarios = [Scenario.named(name) for name in job["scenarios"]]
+    target, program, point = trial.target, trial.program, trial.point
     order = scenarios[0].order if scenarios else 0
     reverse = trial.outcome(REVERSE) if order else None
     live = reverse.live if isinstance(reverse, Outcome) and reverse.live else [True] * len(trial.direct)
     outputs = [spot for spot in spots(trial.direct) if live[spot[0]]]
     inputs = spots(trial.inputs)
-    chosen, whole = choose(outputs, inputs, order, job.get("element"), point.names, trial.inputs, job["most"])
+    chosen, whole = choose(outputs, inputs, order, element, point.names, trial.inputs, most)
     rows = []
     for output, alongs in chosen:
         numbers = {s.name: _number(trial, s, output, alongs) for s in scenarios}

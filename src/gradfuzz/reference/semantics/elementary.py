@@ -156,8 +156,7 @@ def power_of(a: Jet, n: int) -> Jet:
     return result
 
 
-@each
-def power(a: Jet, b: Jet) -> Jet:
+def power_of_jets(a: Jet, b: Jet) -> Jet:
     n = whole(b.value)
     if b.constant and n is not None and abs(n) <= MOST_POWER:
         return power_of(a, n)
@@ -169,6 +168,11 @@ def power(a: Jet, b: Jet) -> Jet:
     if a.complex and a.value == 0:
         return a.with_slopes(ZERO, NAN)
     return (b * a.apply(log)).apply(exp)
+
+
+@each
+def power(a: Jet, b: Jet) -> Jet:
+    return power_of_jets(a, b)
 
 
 @each

@@ -225,7 +225,7 @@ def _qr(a: Array) -> tuple[Array, Array]:
 
 @meaning
 def qr(x: Any) -> tuple[Array, Array]:
-    return batched(_qr, x)  # type: ignore[no-any-return]
+    return batched(_qr, x)
 
 
 @meaning

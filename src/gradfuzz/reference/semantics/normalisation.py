@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.reference.arrays import Array, elementwise, lift, total
+from gradfuzz.reference.arrays import Array, elementwise, full, lift, total
 from gradfuzz.reference.jet import Jet, jet
 from gradfuzz.reference.semantics.choice import larger
 from gradfuzz.reference.semantics.elementary import power, rsqrt
@@ -45,6 +45,12 @@ def rms_norm(x: Any, shape: Any, weight: Any = None, eps: Any = None) -> Array:
 def channels(x: Any, rank: int) -> Any:
     """One number for each channel, which is the second axis."""
     return None if x is None else lift(x).reshape([-1 if k == 1 else 1 for k in range(rank)])
+
+
+@meaning
+def per_channel(x: Any, number: Any) -> Array:
+    """The same number for each channel: what running statistics begin with."""
+    return full(lift(x).shape[1], number)
 
 
 @meaning

@@ -100,7 +100,7 @@ def norm_of(items: list[Jet], order: Any = 2) -> Jet:
         return total(squares).apply(sqrt)
     p = jet(order)
     powers = [power(box(size), box(p))[()] for size in sizes]
-    return power(box(total(powers)), box(1 / p))[()]  # type: ignore[no-any-return]
+    return power(box(total(powers)), box(1 / p))[()]
 
 
 @meaning

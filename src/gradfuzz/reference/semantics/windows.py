@@ -9,7 +9,7 @@ import numpy as np
 from gradfuzz.reference.arrays import Array, elementwise, full, lift, total, zeros
 from gradfuzz.reference.jet import Jet, jet
 from gradfuzz.reference.semantics.choice import largest
-from gradfuzz.reference.semantics.reduction import norm_of
+from gradfuzz.reference.semantics.elementary import power_of_jets
 from gradfuzz.reference.semantics.registry import meaning
 
 Sizes = Any
@@ -176,7 +176,14 @@ def avg_pool(
 
 @meaning
 def lp_pool(x: Any, p: Any, size: Any, stride: Any = None, ceil: bool = False, rank: int = 1) -> Array:
-    return pooled(x, size, stride, 0, 1, ceil, int(rank), 0, lambda items, *_: norm_of(items, float(p)))
+    """The root of the sum of powers as they are: negative ones of an odd power count as such."""
+    exponent = jet(float(p))
+
+    def one(items: list[Jet], *_: Any) -> Jet:
+        powers = elementwise(power_of_jets, np.array(items, object), exponent)
+        return power_of_jets(total(list(powers)), 1 / exponent) if float(p) != 1 else total(items)
+
+    return pooled(x, size, stride, 0, 1, ceil, int(rank), 0, one)
 
 
 @meaning
