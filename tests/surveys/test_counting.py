@@ -2,6 +2,8 @@
 
 import sqlite3
 
+import pytest
+
 from tests.surveys.test_campaign import RUN, folder, gradfuzz  # noqa: F401 - a fixture
 
 # Deep enough for rules of rules to be read off tapes, which earlier batches of the same worker must not spoil.
@@ -50,4 +52,30 @@ def test_one_worker_and_two_come_to_the_same(folder):  # noqa: F811
     with (folder / "seeds.py").open("a") as file:
         file.write(MORE)
     found = [run(folder, f"{n}.db", "--mutants", 100, "--order", 3, "--workers", n) for n in (1, 2)]
+    assert found[0] == found[1]
+
+
+SIMILAR = """
+x = tensor((3, 4), "float64", uniform(0.5, 2.0, seed=1))
+y = {0}.sin(x) * {0}.exp(x)
+
+x = tensor((4,), "float64", uniform(0.5, 2.0, seed=1))
+y = {0}.exp({0}.sin(x))
+
+x = tensor((3, 4), "float64", uniform(0.5, 2.0, seed=1))
+y = {0}.sin(x) * x
+"""
+
+
+@pytest.mark.parametrize(("target", "namespace", "mutants"), [("jax", "jax.numpy", 3 * 3 * 384), ("tensorflow", "tf.math", 3 * 3 * 16)])
+def test_a_library_that_remembers_what_it_compiled_teaches_the_same_to_one_worker_and_two(tmp_path, target, namespace, mutants):
+    """The seeds share their operators, so that a worker that runs all of them meets each rule once, and two workers meet it twice."""
+    (tmp_path / "seeds.py").write_text(SIMILAR.format(namespace))
+    found = []
+    for workers in (1, 2):
+        options = ("--seeds", "seeds.py", "--mutants", mutants, "--order", 2, "--workers", workers, "--store", f"{workers}.db")
+        done = gradfuzz("run", target, *options, cwd=tmp_path)
+        assert done.returncode in (0, 1), done.stdout + done.stderr
+        found.append(outcome(tmp_path, f"{workers}.db"))
+    assert len(found[0]["batches"]) > 3  # more than each seed's first
     assert found[0] == found[1]

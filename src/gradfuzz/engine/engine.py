@@ -80,6 +80,8 @@ class Engine:
         if self.store is not None:
             self.triage = Triage(config.launch, config.shrink_seconds, self.store, self.number, self.pool, self._found)
             self.triage.take_up(self.store.suspicions(self.number))
+            if self.store.unreadable:
+                self.watcher.say(f"{self.store.unreadable} rows of the store make no sense or name what Programs may not: left alone")
         self._running: dict[int, Task] = {}
         self._told: dict[int, list[Suspicion]] = {}  # what each job's worker suspects; it counts once the job is done
         self._tasks: Iterator[Task | None] = iter(())

@@ -65,11 +65,10 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
 
     The answer depends on the batch alone: nothing that earlier batches left in this process may change it.
     """
-    if hasattr(target, "forget"):
-        target.forget()
+    target.forget()
     seed, depth = from_json(job["program"]), Depth.from_json(job["depth"])
     counts = [0] * len(RANK)
-    tally = Tally()
+    tally = Tally(target.steady_rules)
     shown: Counter[int] = Counter()  # findings by order
     began = time.process_time()
     failed: Counter[int] = Counter()  # by family: invalid mutants
@@ -133,7 +132,9 @@ def question(edits: list[Edit], options: Options, seen: Examination) -> list[dic
 class Tally:
     """What a batch teaches: rules reached, edits refused, what was refused and why, which combinations came up."""
 
-    def __init__(self) -> None:
+    def __init__(self, steady_rules: bool) -> None:
+        self._steady_rules = steady_rules
+        self.calls: set[str] = set()
         self.rules: set[str] = set()
         self.features: set[str] = set()
         self.refusals: Counter[str] = Counter()
@@ -153,12 +154,14 @@ class Tally:
             if verdict.outcome == INCONCLUSIVE:
                 self.reasons[verdict.reason.split(":")[0]] += 1
         if valid:
+            self.calls.update(call.func for call in program.calls())
             shape = " ".join(sorted({f"{r.dtype},{len(r.shape)},{r.layout}" for r in program.inputs.values() if r.differentiable}))
             self.features.add(f"{shape}|{options.order}|{seen.outcome}")
 
     def to_json(self) -> dict[str, Any]:
-        """Features are told as (rule, dtype, rank, layout, order, outcome); the batch's rules stand for each mutant's."""
-        names = sorted({r.partition(":")[2] for r in self.rules}) or [""]
+        """Features are told as (rule, dtype, rank, layout, order, outcome); the batch's rules stand for each mutant's, and its calls
+        for the rules where those hang on what the process has seen before."""
+        names = sorted({r.partition(":")[2] for r in self.rules} if self._steady_rules else self.calls) or [""]
         return {
             "rules": sorted(self.rules),
             "features": sorted(f"{name}|{feature}" for feature in self.features for name in names[:MOST_RULES]),

@@ -36,6 +36,7 @@ class MlxTarget:
     ways = tuple(WAYS)
     family = 1
     patience = 3.0  # a compiled kernel is built by a C++ compiler, most of a second each
+    steady_rules = True
 
     def __init__(self, home: Home, modules: tuple[str, ...] = ()) -> None:
         self.name = home.name
@@ -54,6 +55,10 @@ class MlxTarget:
 
     def classify(self, error: BaseException) -> Refusal:
         return self._refusals.classify(error)
+
+    def forget(self) -> None:
+        self.compiler.forget()
+        self.graphs.forget()
 
     def seeds(self, trying: Callable[[str], bool] = lambda _: True) -> Iterable[SeedProgram]:
         from gradfuzz_mlx.seeds import library_seeds

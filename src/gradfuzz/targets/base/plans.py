@@ -14,11 +14,12 @@ MOST_TEXTS = 10_000
 class Plans(Generic[Kept]):
     """Things by what they depend on: the calls, the shapes and dtypes, and the numbers of discrete inputs.
 
-    They hold memory, so that `most` are kept; `forget` is told when all are dropped.
+    They hold memory, of ours and of the library's: after `most` of them all are dropped, and `release` frees what is the library's.
     """
 
-    def __init__(self, most: int, forget: Callable[[], None] = lambda: None) -> None:
-        self._most, self._forget = most, forget
+    def __init__(self, most: int, release: Callable[[], None] = lambda: None) -> None:
+        self._most, self._release = most, release
+        self._made = 0
         self._plans: dict[tuple[Any, ...], Kept] = {}
         self._texts: dict[int, tuple[Let, str]] = {}
 
@@ -26,13 +27,20 @@ class Plans(Generic[Kept]):
         return self._plans.get(key)
 
     def keep(self, key: tuple[Any, ...], plan: Kept) -> None:
-        if len(self._plans) >= self._most:
+        if self._made >= self._most:
             self.clear()
         self._plans[key] = plan
+        self._made += 1
+
+    def forget(self) -> None:
+        """Find none of them again."""
+        self._plans.clear()
 
     def clear(self) -> None:
-        self._plans.clear()
-        self._forget()
+        """Forget them, and give back their memory."""
+        self.forget()
+        self._made = 0
+        self._release()
 
     def text(self, statement: Let) -> str:
         """A statement's text, remembered: mutants of one seed share their statements."""

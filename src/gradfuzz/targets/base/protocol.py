@@ -126,12 +126,17 @@ class Target(Protocol):
     # Mutants in a row that share everything but their numbers: 1, or, where another shape costs a compilation, as many as take its time.
     family: int
     patience: float  # by how much longer than others its mutants may take
+    # Whether Point.rules depends on the Program alone. A library that remembers its traces shows a rule where it is first reached.
+    steady_rules: bool
 
     def point(self, program: Program, arrays: list[Array] | None = None) -> Point:
         """Bind a Program. `arrays` replaces the numbers of the differentiable inputs, in order."""
 
     def classify(self, error: BaseException) -> Refusal:
         """Read an error of the library's."""
+
+    def forget(self) -> None:
+        """Drop what was learnt of Programs so far: a batch begins, and its answer must not depend on those before it."""
 
     def seeds(self, trying: Callable[[str], bool] = lambda _: True) -> Iterable[SeedProgram]:
         """Programs that the installed library offers.

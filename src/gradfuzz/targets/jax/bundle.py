@@ -119,7 +119,7 @@ def on_device(arrays: Arrays) -> tuple[Any, ...]:
     return tuple(jnp.asarray(a) for a in arrays)
 
 
-def forget() -> None:
+def release() -> None:
     """Drop what JAX keeps of functions traced and compiled."""
     if jax.__version_info__ >= FORGETS_FROM:
         jax.clear_caches()

@@ -14,7 +14,7 @@ from gradfuzz.targets.base.probing import nudged, parsed
 from gradfuzz.targets.base.protocol import SeedProgram
 from gradfuzz.targets.base.seeds import each_once
 from gradfuzz.targets.jax.api import functions, primitives
-from gradfuzz.targets.jax.bundle import forget, on_device
+from gradfuzz.targets.jax.bundle import on_device, release
 from gradfuzz.targets.jax.harness import harness_programs
 from gradfuzz.targets.jax.probing import SEEDS_PER_FUNCTION, alternatives, attempts, method_attempts, primitive_attempts
 
@@ -46,7 +46,7 @@ def _all(target: Any, trying: Callable[[str], bool]) -> Iterator[SeedProgram]:
             yield from (seed for seed in found if complete(target, seed.program))
     for index, (path, function) in enumerate(functions(target.language)):
         if index % FORGET_EVERY == 0:
-            forget()
+            release()
         if not trying(path):
             continue
         yield from _probed(target, path, attempts(path, function), SEEDS_PER_FUNCTION)

@@ -31,7 +31,7 @@ from gradfuzz.targets.base.plans import Plans  # noqa: E402
 from gradfuzz.targets.base.protocol import Overload, Refusal, SeedProgram  # noqa: E402
 from gradfuzz.targets.homes import Home  # noqa: E402
 from gradfuzz.targets.jax.api import import_all  # noqa: E402
-from gradfuzz.targets.jax.bundle import JaxPlan, forget  # noqa: E402
+from gradfuzz.targets.jax.bundle import JaxPlan, release  # noqa: E402
 from gradfuzz.targets.jax.point import MOST_PLANS, JaxPoint  # noqa: E402
 from gradfuzz.targets.jax.refusals import JaxRefusals  # noqa: E402
 from gradfuzz.targets.jax.rules import Rules, existing_rules  # noqa: E402
@@ -47,13 +47,14 @@ class JaxTarget:
     ways = tuple(WAYS)
     family = 768
     patience = 2.0
+    steady_rules = False
 
     def __init__(self, home: Home, modules: tuple[str, ...] = ()) -> None:
         self.name = home.name
         self.version = str(jax.__version__)
         self.language = home.language(modules)
         self.compiler = Compiler(self.language)
-        self.plans: Plans[JaxPlan] = Plans(MOST_PLANS, forget)
+        self.plans: Plans[JaxPlan] = Plans(MOST_PLANS, release)
         self.notes = Rules()
         self._overloads: dict[str, list[Overload]] = {}
         self._refusals = JaxRefusals(home.data("refusals"))
@@ -67,6 +68,10 @@ class JaxTarget:
 
     def classify(self, error: BaseException) -> Refusal:
         return self._refusals.classify(error)
+
+    def forget(self) -> None:
+        self.compiler.forget()
+        self.plans.forget()
 
     def seeds(self, trying: Callable[[str], bool] = lambda _: True) -> Iterable[SeedProgram]:
         from gradfuzz.targets.jax.samples import sample_seeds

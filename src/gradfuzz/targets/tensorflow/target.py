@@ -32,6 +32,7 @@ class TensorflowTarget:
     ways = tuple(WAYS)
     family = 32
     patience = 2.0
+    steady_rules = True
 
     def __init__(self, home: Home, modules: tuple[str, ...] = ()) -> None:
         self.name = home.name
@@ -58,6 +59,10 @@ class TensorflowTarget:
 
     def classify(self, error: BaseException) -> Refusal:
         return self._refusals.classify(error)
+
+    def forget(self) -> None:
+        self.compiler.forget()
+        self.plans.forget()
 
     def seeds(self, trying: Callable[[str], bool] = lambda _: True) -> Iterable[SeedProgram]:
         from gradfuzz.targets.tensorflow.samples import sample_seeds

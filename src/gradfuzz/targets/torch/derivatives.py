@@ -29,9 +29,8 @@ _enter_dual_level, _exit_dual_level = torch._C._enter_dual_level, torch._C._exit
 _make_dual, _unpack_dual = torch._C._VariableFunctions._make_dual, torch._C._VariableFunctions._unpack_dual
 
 
-def _transforms() -> Any:
-    """torch.func (2.0), or the functorch it was before, or nothing."""
-    for name in ("torch.func", "functorch"):
+def _first_of(*names: str) -> Any:
+    for name in names:
         try:
             return importlib.import_module(name)
         except ImportError:
@@ -39,7 +38,9 @@ def _transforms() -> Any:
     return None
 
 
-functional = _transforms()
+# PyTorch's own since 2.0, a package beside it before, absent before that; and what looks into the tensors that it wraps.
+functional = _first_of("torch.func", "functorch")
+_wrappers = _first_of("torch._C._functorch", "functorch._C")
 
 Tensors = Sequence[torch.Tensor]
 Function = Callable[[Tensors], Any]
@@ -175,10 +176,21 @@ def _with_transforms(
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     if functional is None:
         raise NestingUnsupported("nested forward mode needs torch.func (PyTorch 2.0) or functorch")
-    with torch.no_grad():
-        outputs = function(xs)
-    _, result = folded(_Transforms(), lambda inputs: tuple(function(inputs)), [x.detach() for x in xs], modes, us, v)
-    return [o.detach() for o in outputs], [r.detach() for r in result]
+    seen: list[torch.Tensor] = []
+
+    def watched(inputs: Tensors) -> tuple[torch.Tensor, ...]:
+        seen[:] = function(inputs)
+        return tuple(seen)
+
+    _, result = folded(_Transforms(), watched, [x.detach() for x in xs], modes, us, v)
+    return [_unwrapped(o).detach() for o in seen], [r.detach() for r in result]
+
+
+def _unwrapped(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor inside those that the transforms wrap around it."""
+    while _wrappers.is_functorch_wrapped_tensor(tensor):
+        tensor = _wrappers.get_unwrapped(tensor)
+    return tensor
 
 
 class _Transforms:

@@ -8,8 +8,7 @@ from typing import Any, Callable
 import torch
 
 MOST_NODES = 200
-TAPES_READ = 4
-_SECOND_TAPES: dict[tuple[str, ...], list[list[str]]] = {}
+_SECOND_TAPES: dict[tuple[str, ...], list[str]] = {}
 # Copies are how an in-place call is tested; they are not what is at work.
 COPIES = ("CloneBackward", "AliasBackward")
 
@@ -30,12 +29,11 @@ def nodes(tensors: Sequence[torch.Tensor]) -> list[str]:
 def second_tape(first: tuple[str, ...], function: Callable[..., list[torch.Tensor]], inputs: Sequence[torch.Tensor]) -> list[str]:
     """Nodes that the gradient itself is made of: the rules of the operators that backward formulas call.
 
-    It costs another double backward, so that tapes of the same nodes are read a few times only.
+    It costs another double backward, so that tapes of the same nodes are read once a batch.
     """
-    known = _SECOND_TAPES.setdefault(first, [])
-    if len(known) < TAPES_READ:
-        known.append(_read_second_tape(function, inputs))
-    return known[-1]
+    if first not in _SECOND_TAPES:
+        _SECOND_TAPES[first] = _read_second_tape(function, inputs)
+    return _SECOND_TAPES[first]
 
 
 def forget() -> None:

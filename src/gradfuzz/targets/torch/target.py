@@ -37,6 +37,7 @@ class TorchTarget:
     ways: tuple[str, ...] = ()
     family = 1
     patience = 1.0
+    steady_rules = True
 
     def __init__(self, home: Home, modules: tuple[str, ...] = ()) -> None:
         self.name = home.name
