@@ -13,6 +13,8 @@ from gradfuzz.oracles.verdict import ACCURACY, GRADIENT, NONFINITE, TAIL
 PROVEN, REFUTED, SILENT = "proven", "refuted", "silent"
 # A derivative with fewer right digits than this is no use to anybody; with more it is a matter of taste.
 ENOUGH_DIGITS = 4.0
+# With this share of its type's digits right a derivative is what the next lower type would have given.
+HALF = 0.5
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?\Z")
 _SPOT = 3
 
@@ -31,6 +33,7 @@ class Proof:
     lost: float = 0.0  # digits, beyond what rounding the input by half a unit explains
     correct: float = 0.0  # digits that are right
     normal: bool = True  # a normal number of the type
+    explained: bool = False  # no more off than rounding the inputs would make it, which spoils everything here
     spots: tuple[Any, ...] = ()
     entries: int = 0  # derivatives that were looked at
     reason: str = ""  # why it is silent
@@ -38,7 +41,7 @@ class Proof:
     @property
     def matters(self) -> bool:
         """Whether a maintainer would care: a normal number of which hardly a digit is right, and rounding does not explain it."""
-        return self.verdict == PROVEN and self.normal and self.correct < ENOUGH_DIGITS
+        return self.verdict == PROVEN and self.normal and not self.explained and self.correct < ENOUGH_DIGITS
 
     @property
     def what(self) -> str:
@@ -74,7 +77,7 @@ class Proof:
             return Proof(
                 _word(data["verdict"]), _word(data["output"]), tuple(map(_word, data["along"])), _word(data["exact"]),
                 _word(data["enclosure"]), {_word(k): v for k, v in data["got"].items()}, tuple(map(_word, data["wrong"])),
-                float(data["lost"]), float(data["correct"]), bool(data["normal"]), spots, int(data["entries"]),
+                float(data["lost"]), float(data["correct"]), bool(data["normal"]), bool(data["explained"]), spots, int(data["entries"]),
                 _word(data["reason"]),
             )  # fmt: skip
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
@@ -93,18 +96,22 @@ def _spots(part: Any) -> Any:
     return int(part)
 
 
-def proof_from(answer: Mapping[str, Any]) -> Proof:
-    """What an answer of the reference amounts to."""
+def proof_from(answer: Mapping[str, Any], fine: bool = False) -> Proof:
+    """What an answer of the reference amounts to.
+
+    A derivative with half of its type's digits right is not wrong but inaccurate, which counts if `fine`.
+    """
     entries: Sequence[Mapping[str, Any]] = answer.get("entries", ())
-    wrong = [e for e in entries if e["verdict"] == "wrong"]
+    off = [e for e in entries if e["verdict"] == "wrong"]
+    wrong = off if fine else [e for e in off if e["correct"] < HALF * e["digits"]]
     if wrong:
         worst = max(wrong, key=lambda e: (e["normal"], e["lost"]))
         spots = tuple(_spots(part) for part in worst["spots"])
         return Proof(
             PROVEN, worst["output"], tuple(worst["along"]), worst["exact"], worst["enclosure"], worst["got"], tuple(worst["wrong"]),
-            worst["lost"], worst["correct"], worst["normal"], spots, len(entries),
+            worst["lost"], worst["correct"], worst["normal"], worst["explained"], spots, len(entries),
         )  # fmt: skip
-    if entries and answer["whole"] and all(e["verdict"] == "right" for e in entries):
+    if entries and answer["whole"] and all(e["verdict"] != "unknown" for e in entries):
         return Proof(REFUTED, entries=len(entries))
     unsettled = next((e["reason"] for e in entries if e["verdict"] == "unknown"), "the derivatives looked at are right, and there are more")
     return Proof(SILENT, entries=len(entries), reason=str(answer.get("silent") or (unsettled if entries else "no derivative to look at")))

@@ -206,7 +206,7 @@ class Triage:
         self.inquiries.ask(finding.program, finding.verdict.names, lambda answer: self._told(case, finding, answer), element)
 
     def _told(self, case: Case, finding: Finding, answer: Answer) -> None:
-        proof = proof_from(answer)
+        proof = proof_from(answer, fine=finding.kind in (ACCURACY, PRECISION))
         self.asked[proof.verdict] += 1
         finding = self._with_proof(finding, proof)
         if finding.refuted:

@@ -38,6 +38,8 @@ FREE = 16.0
 JITTERS = 3
 # Whether it is the same function at all is asked with more patience: kernels may sum in a worse order than the derivative needs.
 SAME = 256.0
+# Where rounding the inputs moves a derivative by this share of itself, being off by as much says nothing either way.
+SPOILT = 1e-2
 # (least normal number, largest number) of a type, by its unit.
 RANGES = {2.0**-52: (2.3e-308, 1.79e308), 2.0**-23: (1.18e-38, 3.4e38), 2.0**-10: (6.2e-5, 65000.0), 2.0**-7: (1.18e-38, 3.38e38)}
 # Elements of inputs and outputs together beyond which nothing is tried: jets are slow, and an answer that comes late is none.
@@ -60,6 +62,8 @@ class Entry:
     lost: float = 0.0  # digits beyond what rounding explains, of the worst scenario
     correct: float = 0.0  # digits that are right, of the worst scenario
     normal: bool = False  # whether the true derivative is a normal number of the type
+    explained: bool = False  # wrong, though by no more than rounding the inputs does, where that spoils everything
+    digits: float = 0.0  # that the type has
 
     def to_json(self) -> dict[str, Any]:
         return {**vars(self), "got": dict(self.got)}
@@ -84,6 +88,7 @@ class Bench:
         self.inputs = [unpacked(x) for x in measured["inputs"]]
         self.outputs = [unpacked(x) for x in measured["outputs"]]
         self.unit = float(measured["unit"])
+        self.tight = True  # values so far were right to the last digits
         kinds = {r.dtype for r in program.inputs.values() if r.differentiable}
         self.dtype = "float32" if kinds and kinds <= {"float32", "complex64"} else "float64"
 
@@ -104,6 +109,11 @@ class Bench:
             leaves[name] = made if x.ndim else box(made[()])
         noise = None if jitter is None else Jitter(self.half_unit, jitter)
         return Evaluation(self.book, leaves, self.moves, self.dtype, noise).run(self.program)
+
+    @property
+    def exact_inputs(self) -> bool:
+        """Whether the library takes its inputs for exact: one call, and its value is right to the last digits whatever rounding does."""
+        return self.tight and sum(1 for _ in self.program.calls()) == 1
 
     def precisions(self) -> Iterator[int]:
         bits = FIRST_BITS
@@ -131,6 +141,7 @@ class Bench:
             # A value that ought to be zero is as good as its neighbours.
             scales = [_float(abs(v).upper()) for v in values]
             scale = max([s for s in scales if math.isfinite(s)], default=0.0)
+            self.tight &= all(self._within(v, w, 0.0, scale) for v, w in zip(values, wanted))
             off = [k for k, (v, w) in enumerate(zip(values, wanted)) if not self._within(v, w, 0.0, scale, SAME)]
             if not off:
                 return
@@ -223,6 +234,7 @@ class Bench:
             "exact": truth.mid().str(20, radius=False),
             "enclosure": truth.str(24),
             "normal": bool(self.least < abs(truth) < self.most),
+            "digits": -math.log10(self.half_unit),
         }
         off = [name for name, g in numbers.items() if not self._within(truth, g, 0.0, scale)]
         slack = 0.0
@@ -231,9 +243,17 @@ class Bench:
             k, i, part = row["output"]
             at = sum(o.size for o in self.outputs[:k]) + i
             slack = self._moved([_part(t, part) for t in tops], self.inputs, us, bits, top=True)[at]
-            off = [name for name in off if not self._within(truth, numbers[name], slack, scale)]
         if not off:
             return self._entry(row, alongs, RIGHT, **shown)
+        spoilt = FREE * slack > SPOILT * _float(abs(truth).mid())
+        within = [name for name in off if self._within(truth, numbers[name], slack, scale)]
+        if spoilt and within and not self.exact_inputs:
+            return self._entry(row, alongs, UNKNOWN, "rounding the inputs changes as much", **shown)
+        if not spoilt:
+            off = [name for name in off if name not in within]
+            if not off:
+                return self._entry(row, alongs, RIGHT, **shown)
+        shown["explained"] = spoilt and len(within) == len(off)
         lost, correct = max(((self._lost(truth, numbers[name], slack)) for name in off), key=lambda pair: pair[0])
         return self._entry(row, alongs, WRONG, wrong=tuple(off), lost=lost, correct=correct, **shown)
 
