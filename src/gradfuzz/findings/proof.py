@@ -15,6 +15,8 @@ PROVEN, REFUTED, SILENT = "proven", "refuted", "silent"
 ENOUGH_DIGITS = 4.0
 # With this share of its type's digits right a derivative is what the next lower type would have given.
 HALF = 0.5
+# What is left of a derivative that was lost: this share of it at most. More is another number, not a lost one.
+NOTHING = 1e-3
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?\Z")
 _SPOT = 3
 
@@ -124,5 +126,4 @@ def kind_of(proof: Proof) -> str:
         return NONFINITE
     if proof.correct >= 1.0:
         return ACCURACY
-    # Nothing of it is right: lost beside something larger, or wrong altogether.
-    return TAIL if all(v == 0.0 or abs(v) < 1e-3 * abs(float(proof.number)) or proof.lost < 0 for v in numbers) else GRADIENT
+    return TAIL if all(abs(v) < NOTHING * abs(float(proof.number)) for v in numbers) else GRADIENT

@@ -53,7 +53,7 @@ def exact(target: str, program: Program, x: float) -> tuple[Any, ...] | None:
         try:
             (output,) = Evaluation(book, {name: leaf}, Moves({}), "float64").run(program)
         except Unmoved:
-            raise NoMeaning("nothing says what it means") from None
+            raise NoMeaning(f"{program.api} has no meaning yet: add it to the target's semantics folder") from None
         c = output[()].c
         found = tuple(c[k] for k in (0, 1, 3, 7)) if len(c) == 8 else (c[0], *[c[0] * 0] * 3)
         if all(_settled(ball) for ball in found[:3]):

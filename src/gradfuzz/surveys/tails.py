@@ -41,7 +41,7 @@ def page(title: str, version: str, tables: list[Table], points: list[float], com
         f"Functions with such points: {sum(bool(found) for found in lost.values())}.",
         "",
         f"Made by `{command}`.",
-        *([f"The reference says nothing about {', '.join(silent)}."] if silent else []),
+        *([f"Nothing could be compared of {', '.join(silent)}."] if silent else []),
         "",
         "| function | derivative | mode | points | worst at | exact | given |",
         "| --- | --- | --- | --- | --- | --- | --- |",
