@@ -193,3 +193,18 @@ def test_the_desk_answers_from_a_process_of_its_own_and_ends_one_that_hangs(monk
         assert "KeyError" in desk.finished.get(timeout=60)[1]["silent"]
     finally:
         desk.close()
+
+
+def test_parts_of_complex_numbers_are_told_apart(torch_target):
+    text = 'x = tensor((2,), "complex128", normal(seed=1))\ny = torch.exp(torch.sin(x))\n'
+    assert verdicts(ask(torch_target, text)) == {"right"}
+
+    def turned(measured):
+        for row in measured["entries"]:
+            if row["output"][2]:  # imaginary parts
+                row["numbers"]["forward"] *= -1
+        return measured
+
+    found = ask(torch_target, text, tamper=turned)
+    wrong = [e for e in found["entries"] if e["verdict"] == "wrong"]
+    assert wrong and all(e["output"].endswith(".imag") and e["wrong"] == ("forward",) and e["lost"] > 13 for e in wrong)

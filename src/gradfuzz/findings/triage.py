@@ -162,7 +162,7 @@ class Triage:
         def told(answer: Answer) -> None:
             proof = proof_from(answer)
             if proof.matters:
-                self._run_script(case, self._with_proof(finding, proof))
+                self._run_script(case, self._with_proof(replace(finding, mutates=bool(answer["mutates"])), proof))
             else:
                 case.finding = replace(finding, confirmed=False, proof=proof)
                 self._settle_in_turn()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ from flint import acb, arb, ctx
 from gradfuzz.program import from_json, to_json
 from gradfuzz.program.model import Program
 from gradfuzz.reference.arrays import Array, box
-from gradfuzz.reference.jet import Depth, variable
+from gradfuzz.reference.jet import Depth, Jet, variable
 from gradfuzz.reference.moves import Moves
 from gradfuzz.reference.program import Evaluation, Jitter, Unmoved, numbers_of
 from gradfuzz.reference.spell import Book, NoMeaning, book_of
@@ -172,11 +172,13 @@ class Bench:
             bar += free * self.half_unit * scale
         return _float(_gap(given, truth).upper()) <= bar
 
-    def _moved(self, base: Sequence[Any], inputs: Sequence[Array], us: Sequence[Any], bits: int, top: bool = False) -> list[float]:
-        """By how much rounding of inputs and calls moves each number."""
+    def _moved(
+        self, base: Sequence[Any], inputs: Sequence[Array], us: Sequence[Any], bits: int, read: Callable[[Jet], Any] = lambda x: x.value
+    ) -> list[float]:
+        """By how much rounding of inputs and calls moves each number; `read` takes it off a jet."""
         most = [0.0] * len(base)
         for turn in range(JITTERS):
-            found = [x.top if top and not x.constant else arb(0) if top else x.value for x in numbers_of(self.run(inputs, us, bits, turn))]
+            found = [read(x) for x in numbers_of(self.run(inputs, us, bits, turn))]
             for k, (a, b) in enumerate(zip(found, base)):
                 change = _float(abs(a - b).upper()) if not _nan(a) and not _nan(b) else 0.0
                 most[k] = max(most[k], change)
@@ -196,7 +198,7 @@ class Bench:
         done: dict[int, Entry] = {}
         for bits in self.precisions():
             found = self.run(self.inputs, us, bits)
-            flat = [_tops(x) for x in found]
+            flat = [[_top(x) for x in output.ravel()] for output in found]
             scale = max((_float(abs(t).upper()) for tops in flat for t in tops if not _nan(t)), default=0.0)
             unsure = []
             for number, row in enumerate(rows):
@@ -239,10 +241,10 @@ class Bench:
         off = [name for name, g in numbers.items() if not self._within(truth, g, 0.0, scale)]
         slack = 0.0
         if off:
-            tops = [t for x in found for t in _tops(x)]
             k, i, part = row["output"]
             at = sum(o.size for o in self.outputs[:k]) + i
-            slack = self._moved([_part(t, part) for t in tops], self.inputs, us, bits, top=True)[at]
+            base = [_part(_top(x), part) for x in numbers_of(found)]
+            slack = self._moved(base, self.inputs, us, bits, lambda x: _part(_top(x), part))[at]
         if not off:
             return self._entry(row, alongs, RIGHT, **shown)
         spoilt = FREE * slack > SPOILT * _float(abs(truth).mid())
@@ -272,8 +274,9 @@ class Bench:
 _PARTS = ("", ".imag")
 
 
-def _tops(array: Array) -> list[Any]:
-    return [x.top if len(x.c) == 2**Depth.order else arb(0) for x in array.ravel()]
+def _top(x: Jet) -> Any:
+    """The derivative along all directions; of a constant it is zero."""
+    return x.top if len(x.c) == 2**Depth.order else arb(0)
 
 
 def _part(ball: Any, part: int) -> Any:
@@ -337,4 +340,4 @@ def answer(question: Mapping[str, Any]) -> dict[str, Any]:
         return {"silent": "no precision that was tried is enough for the value itself"}
     except (ArithmeticError, ValueError, TypeError, IndexError, KeyError, NotImplementedError, RecursionError, AttributeError) as error:
         return {"silent": f"not known: {type(error).__name__}: {error}"}
-    return {"entries": [e.to_json() for e in entries], "whole": measured["whole"]}
+    return {"entries": [e.to_json() for e in entries], "whole": measured["whole"], "mutates": measured["mutates"]}
