@@ -48,7 +48,8 @@ def measured(trial: Trial, scenarios: Sequence[Scenario], most: int, element: st
         rows.append({"output": list(output), "along": [list(a) for a in alongs], "numbers": numbers})
     return {
         "names": point.names, "structures": point.structures, "inputs": [packed(x) for x in trial.inputs],
-        "outputs": [packed(o) for o in trial.direct], "unit": point.unit, "random": point.random, "mutates": point.mutates, "entries": rows, "whole": whole,
+        "outputs": [packed(o) for o in trial.direct], "unit": point.unit, "random": point.random, "mutates": point.mutates,
+        "entries": rows, "whole": whole,
         "elsewhere": [] if point.random else _elsewhere(target, program, trial.inputs, point.structures),
     }  # fmt: skip
 
