@@ -21,7 +21,7 @@ def operator_seeds(target) -> list[SeedProgram]:
     cache = Path(gettempdir()) / f"gradfuzz-bench-{target.name}-{target.version}.json"
     if not cache.exists():
         samples.SAMPLES_PER_OPERATOR = 1_000_000
-        seeds = [s for s in target.seeds() if s.source.startswith("op_db:") and s.source.count(":") == 1]
+        seeds = [s for s in samples.sample_seeds(target) if s.source.startswith("op_db:") and s.source.count(":") == 1]
         cache.write_text(json.dumps([{"program": to_json(s.program), "source": s.source, "api": s.api} for s in seeds]))
     rows = json.loads(cache.read_text())
     return [SeedProgram(from_json(r["program"]), r["source"], r["api"]) for r in rows]

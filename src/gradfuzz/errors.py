@@ -26,3 +26,12 @@ class StoreError(GradfuzzError):
 
 class WorkerError(GradfuzzError):
     """A worker could not be started or spoke nonsense."""
+
+
+class Poisoned(SystemExit):
+    """A device has failed for good: this process computes nothing any more, and ends so that another takes its place."""
+
+    STATUS = 86
+
+    def __init__(self) -> None:
+        super().__init__(self.STATUS)

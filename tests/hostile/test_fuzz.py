@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -67,3 +68,10 @@ def test_any_bytes(data):
 
 def test_mutants_of_the_corpus():
     assert plain(3.0, seed=1)
+
+
+def test_what_was_found_once():
+    """Data that could say more than text: something other than a variable is called."""
+    item = {"call": "()", "args": [{"item": [{"ref": "x"}, "sum"]}, 1]}
+    with pytest.raises(ProgramError, match="can be called"):
+        gate.check(from_json(changed(GOOD, ["statements", 1, "expr"], item)), TORCH)

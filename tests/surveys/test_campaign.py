@@ -102,7 +102,7 @@ def test_a_crash_and_a_hang_are_findings_and_the_campaign_goes_on(folder):
         for name in ("segfault", "hang", "healthy")
     )
     (folder / "seeds.py").write_text(seeds)
-    done = gradfuzz(*RUN, "--mutants", 12, "--timeout", "3s", cwd=folder)
+    done = gradfuzz(*RUN, "--mutants", 24, "--timeout", "3s", cwd=folder)
     assert done.returncode == 1, done.stderr + done.stdout
     kinds = {f["api"]: (f["kind"], f["scenarios"], f["confirmed"]) for f in found(folder)}
     assert kinds["planted_torch.segfault"] == ("crash", ["reverse"], True)

@@ -2,10 +2,18 @@
 
 from collections import Counter
 
-from gradfuzz.surveys.depth import DEEPEST_EVERY, Depths
+import pytest
 
-PLAIN = Depths(order=None, scenarios=(), seed=0, ways=(), family=1)
-COMPILED = Depths(order=None, scenarios=(), seed=0, ways=("a", "b", "c"), family=64)
+from gradfuzz.errors import GradfuzzError
+from gradfuzz.surveys.depth import COMPILED_BATCH, DEEPEST_EVERY, Depths
+from gradfuzz.surveys.profiles import PROFILES, Choice, chosen
+from gradfuzz.targets.base.ways import Way
+
+NONE = Choice(PROFILES["default"], ())
+CHEAP = tuple(Way(name) for name in "abc")
+DEAR = (Way("stage", compiles=100, default=True), Way("whole", compiles=2000, default=False))
+PLAIN = Depths(order=None, scenarios=(), seed=0, choice=NONE, family=1)
+COMPILED = Depths(order=None, scenarios=(), seed=0, choice=Choice(PROFILES["default"], CHEAP), family=64)
 NOTHING = Counter()
 
 
@@ -20,9 +28,9 @@ def test_third_order_goes_on_in_later_rounds():
 
 
 def test_fourth_order_is_reached_where_it_is_asked_for():
-    asked = Depths(order=4, scenarios=(), seed=0, ways=(), family=1)
+    asked = Depths(order=4, scenarios=(), seed=0, choice=NONE, family=1)
     assert max(orders(asked.batch(0, (), deep=True))) == 4
-    assert set(orders(Depths(1, (), 0, (), 1).batch(0, (), deep=True))) == {1}
+    assert set(orders(Depths(1, (), 0, NONE, 1).batch(0, (), deep=True))) == {1}
 
 
 def test_where_each_order_costs_a_compilation_it_is_less_deep():
@@ -46,3 +54,55 @@ def test_an_order_that_was_shown_before_needs_one_finding_less():
 def test_batches_have_directions_of_their_own():
     salts = {PLAIN.batch(number, ()).options(index, NOTHING).salt for number in range(4) for index in range(17)}
     assert len(salts) == 4 * 17
+
+
+def in_profile(name, ways=(*CHEAP, *DEAR)):
+    return Depths(order=None, scenarios=(), seed=0, choice=Choice(PROFILES[name], ways), family=1)
+
+
+def cost(depths, batches=4000):
+    """What further ways add to the plain examinations of many batches, as the ways' own costs have it."""
+    by_name = {way.name: way for way in depths.choice.ways}
+    total = 0.0
+    for number in range(batches):
+        depth = depths.batch(number, ("library.sin",))
+        met = set()
+        for mutant in range(COMPILED_BATCH):
+            for name in depth.options(mutant, NOTHING).ways:
+                family = mutant // depth.family if depth.family else mutant
+                total += by_name[name].cost + (by_name[name].compiles if (name, family) not in met else 0)
+                met.add((name, family))
+    return total / (batches * COMPILED_BATCH)
+
+
+def test_the_default_profile_costs_less_than_a_tenth_and_nightly_spends_half():
+    assert 0.01 < cost(in_profile("quick", CHEAP)) < 0.05
+    assert 0.05 < cost(in_profile("default", (*CHEAP, DEAR[0]))) < 0.10
+    assert 0.9 < cost(in_profile("nightly")) < 1.6
+
+
+def test_a_compilation_serves_a_family():
+    depth = next(d for d in (in_profile("nightly").batch(n, ()) for n in range(500)) if d.compiled)
+    assert depth.family > 1
+    assert all(depth.compiled in depth.options(number, NOTHING).ways for number in range(COMPILED_BATCH))
+
+
+def test_every_api_has_its_turn_in_the_compiled_way_that_is_worth_it():
+    assert {in_profile("nightly").batch(n, (), swept=True).compiled for n in range(50)} == {"stage"}
+    assert not any(in_profile("default").batch(n, (), swept=True).compiled for n in range(50))
+
+
+def test_full_examines_every_mutant_in_every_way():
+    depth = in_profile("full").batch(7, ())
+    assert set("abc") <= set(depth.options(3, NOTHING).ways)
+
+
+def test_profiles_and_ways_are_chosen_by_name():
+    assert [w.name for w in chosen("torch", "default", ("aot_eager", "batched")).ways] == ["aot_eager", "batched"]
+    assert chosen("torch", "default", ("batched",)).profile.name == "nightly"
+    assert not any(w.compiles for w in chosen("torch", "quick").ways) and any(w.name == "inductor" for w in chosen("torch", "nightly").ways)
+    assert not any(w.walls == "compiler" for w in chosen("torch").ways)
+    with pytest.raises(GradfuzzError, match="no such way"):
+        chosen("torch", "default", ("sideways",))
+    with pytest.raises(GradfuzzError, match="quick, default, nightly, full"):
+        chosen("torch", "yearly")

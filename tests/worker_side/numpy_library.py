@@ -51,7 +51,7 @@ class NumpyPoint:
 class NumpyTarget:
     """The library: a function and its Jacobian."""
 
-    name, version, ways = "numpy", "0", ()
+    name, version, ways = "numpy", "0", {}
 
     def __init__(self, f, jacobian, reverse_factor=1.0, forward_factor=1.0):
         self.f, self.jacobian = f, jacobian

@@ -31,6 +31,11 @@ def test_ways_keep_their_turn_and_take_a_fraction():
     ]  # fmt: skip
 
 
+def test_a_compiled_way_takes_the_whole_batch_and_others_may_come_together():
+    depth = Depth(ways=("a", "b"), way_every=2, together=True, compiled="c")
+    assert [depth.options(number, NOTHING).ways for number in range(3)] == [("a", "b", "c"), ("c",), ("a", "b", "c")]
+
+
 def test_directions_differ_from_mutant_to_mutant_and_scenarios_are_passed_on():
     depth = Depth(scenarios=("reverse",), salt=100, strict=True)
     options = [depth.options(number, NOTHING) for number in range(3)]
@@ -41,5 +46,5 @@ def test_directions_differ_from_mutant_to_mutant_and_scenarios_are_passed_on():
 def test_it_travels_as_json():
     import json
 
-    depth = Depth(((2, 2),), ((2, 1),), ("a",), 8, 64, ("reverse",), 7, True)
+    depth = Depth(((2, 2),), ((2, 1),), ("a",), 8, 64, True, "b", 9, "cuda", ("reverse",), 7, True)
     assert Depth.from_json(json.loads(json.dumps(depth.to_json()))) == depth

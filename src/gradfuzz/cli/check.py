@@ -10,12 +10,13 @@ import typer
 from rich.table import Table
 
 from gradfuzz.cli.console import FOUND, NOTHING_NEW, cell, out, say, seconds
-from gradfuzz.cli.run import MAX_ORDER
+from gradfuzz.cli.run import MAX_ORDER, way_names
 from gradfuzz.errors import GradfuzzError, ProgramError
 from gradfuzz.oracles.check import Options
 from gradfuzz.pool.launch import Launch
 from gradfuzz.pool.pool import Pool
 from gradfuzz.program import Program, parse, to_json
+from gradfuzz.surveys.profiles import chosen
 from gradfuzz.targets.homes import default_target, language_for
 
 STYLES = {"agree": "green", "disagree": "bold red", "inconclusive": "yellow", "unsupported": "dim", "invalid": "yellow"}
@@ -28,6 +29,11 @@ def check(
     order: Annotated[int, typer.Option(min=1, max=MAX_ORDER, help="The highest order of derivative.")] = 2,
     module: Annotated[Optional[list[str]], typer.Option(help="Also allow calls into this Python module: your own ops.")] = None,
     seed: Annotated[int, typer.Option(help="Chooses the random directions.")] = 0,
+    profile: Annotated[
+        str, typer.Option(help="In which further ways, too: quick (all that compile nothing), default, nightly, full.")
+    ] = "quick",
+    ways: Annotated[Optional[str], typer.Option(help="Exactly these ways, as in aot_eager,batched; `gradfuzz targets` lists them.")] = None,
+    device: Annotated[str, typer.Option(help="Compare the processor with this device, as in cuda.")] = "",
     timeout: Annotated[str, typer.Option(help="How long it may take.")] = "60s",
 ) -> None:
     """Run one Program through every scenario and print the table.
@@ -36,9 +42,12 @@ def check(
     """
     modules = tuple(module or ())
     program = _read(file, target, modules)
-    launch = Launch(target, python or sys.executable, modules, (str(Path.cwd()),) if modules else (), seconds(timeout))
+    named = tuple(way.name for way in chosen(target, profile, way_names(ways)).ways)
+    paths = (str(Path.cwd()),) if modules else ()
+    launch = Launch(target, python or sys.executable, modules, paths, seconds(timeout), ways=named, device=device)
     with Pool(launch, 1) as pool:
-        event = pool.run("examine", program=to_json(program), options=Options(order, None, seed, ways=None).to_json())
+        here = tuple(name for name in named if name in pool.ways)
+        event = pool.run("examine", program=to_json(program), options=Options(order, None, seed, ways=here, device=device).to_json())
         version = pool.version
     if "refused" in event.data:
         raise GradfuzzError(f"{file}: {event.data['refused']}")

@@ -12,12 +12,15 @@ from rich.table import Table
 from gradfuzz.cli.console import cell, out, records, say
 from gradfuzz.cli.run import DEFAULT_STORE, StoreOption
 from gradfuzz.errors import StoreError
+from gradfuzz.mutate.cover import Cover
 from gradfuzz.store import Records
-from gradfuzz.store.coverage import Group, coverage_of
+from gradfuzz.store.coverage import Group, coverage_of, designs_of
 
 CampaignOption = Annotated[
     int | None, typer.Option("--campaign", min=1, max=2**31, help="Which campaign of the store; the last one by default.")
 ]
+# APIs shown by name whose designs have come least far.
+FURTHEST_BEHIND = 5
 JsonOption = Annotated[bool, typer.Option("--json", help="For programs.")]
 
 
@@ -27,17 +30,22 @@ def coverage(
     missing: Annotated[bool, typer.Option(help="List the rules that were not reached, with the reason.")] = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Which derivative rules of the library a campaign reached, and why the others were not.
+    """What a campaign reached: the library's derivative rules, and of every API the values and pairs of values that it was tried with.
 
     PyTorch's rules come from its own table of derivatives: each entry counts once in reverse mode, once in forward mode if it has a
     forward formula, and once for second derivatives. JAX has tables of forward (jvp), transpose and batching rules, TensorFlow a
-    registry of gradients.
+    registry of gradients. Rules that were not reached are listed with the reason.
+
+    Values are types, kinds of numbers, sizes, layouts, options and so on, each tried alone, then in pairs; what an API refuses alone is not
+    paired.
     """
     with records(store) as opened:
         row = _campaign(opened, campaign)
         groups = coverage_of(opened, row["id"])
+        designs = designs_of(opened, row["id"])
     if as_json:
-        print(json.dumps({name: group.to_json() for name, group in groups.items()}, indent=2))
+        tables = {name: group.to_json() for name, group in groups.items()}
+        print(json.dumps({**tables, "designs": {api: _design_json(design) for api, design in sorted(designs.items())}}, indent=2))
         return
     say(f"{row['target']} {row['version']}, campaign {row['id']}")
     if not any(group.existing for group in groups.values()):
@@ -51,11 +59,34 @@ def coverage(
             cell(name), str(len(group.hits)), str(len(group.in_reach)) if group.existing else "", share, str(len(group.out_of_reach))
         )
     out.print(table)
+    if designs:
+        _show_designs(designs)
     if missing:
         for name, group in groups.items():
             for reason, rules in group.missing().items():
                 say(f"\n{name}, {reason} ({len(rules)}):")
                 say("  " + ", ".join(rules))
+
+
+def _show_designs(designs: dict[str, Cover]) -> None:
+    every = list(designs.values())
+    levels, met = sum(d.levels for d in every), sum(d.levels_met for d in every)
+    pairs, paired = sum(d.pairs_possible for d in every), sum(d.pairs_met for d in every)
+    say(f"\nvalues tried alone: {met} of {levels} ({_share(met, levels)}) of {len(every)} APIs")
+    say(f"pairs of values: {paired} of {pairs} ({_share(paired, pairs)}); {sum(d.complete for d in every)} APIs have had all of theirs")
+    behind = sorted(designs.items(), key=lambda item: item[1].pairs_met / max(1, item[1].pairs_possible))[:FURTHEST_BEHIND]
+    say("furthest behind: " + ", ".join(f"{api} {_share(d.pairs_met, d.pairs_possible)}" for api, d in behind))
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "-"
+
+
+def _design_json(design: Cover) -> dict[str, int]:
+    return {
+        "values": design.levels, "values_met": design.levels_met, "values_refused": bin(design.refused).count("1"),
+        "pairs": design.pairs_possible, "pairs_met": design.pairs_met,
+    }  # fmt: skip
 
 
 def refusals(

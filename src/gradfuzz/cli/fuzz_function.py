@@ -49,7 +49,9 @@ def fuzz_function(
             seeds.write_text(text, encoding="utf-8")
         except OSError as error:
             raise GradfuzzError(f"--store {store}: {error.strerror}") from None
-    run(target, python, time, mutants, None, None, [seeds], [module], order, None, workers, seed, store, resume)
+    run(
+        target, python, time, mutants, None, None, [seeds], [module], order, None, workers=workers, seed=seed, store=store, resume=resume
+    )  # fmt: skip
 
 
 def program_text(module: str, name: str, inputs: list[Input], seed: int) -> str:

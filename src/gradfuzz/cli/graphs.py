@@ -11,11 +11,12 @@ import typer
 from gradfuzz.cli.chain import closing
 from gradfuzz.cli.console import out, seconds
 from gradfuzz.cli.display import watching
-from gradfuzz.cli.run import DEFAULT_STORE, MAX_ORDER, StoreOption
+from gradfuzz.cli.run import DEFAULT_STORE, MAX_ORDER, StoreOption, way_names
 from gradfuzz.engine.config import DEFAULT_SECONDS, Config
 from gradfuzz.engine.survey import State
 from gradfuzz.pool.launch import Launch
 from gradfuzz.surveys.graphs import GraphPlan, run_graphs
+from gradfuzz.surveys.profiles import DEFAULT, chosen
 from gradfuzz.targets.homes import home_of, known_targets
 
 
@@ -27,6 +28,8 @@ def graphs(
     order: Annotated[int, typer.Option(min=1, max=MAX_ORDER, help="The highest order of derivative; every fourth graph goes there.")] = 2,
     python: Annotated[Optional[str], typer.Option(help="The interpreter that has the library.")] = None,
     module: Annotated[Optional[list[str]], typer.Option(help="Also use functions of this Python module of yours. It is trusted.")] = None,
+    profile: Annotated[str, typer.Option(help="How much goes into further ways of running: quick, default, nightly, full.")] = DEFAULT,
+    ways: Annotated[Optional[str], typer.Option(help="Exactly these ways, as in aot_eager,batched.")] = None,
     workers: Annotated[Optional[int], typer.Option(min=1, max=256, help="Worker processes; one per core by default.")] = None,
     seed: Annotated[int, typer.Option(help="Where chance starts.")] = 0,
     store: StoreOption = DEFAULT_STORE,
@@ -41,9 +44,11 @@ def graphs(
     """
     home_of(target)  # raises for a name that is none
     paths = (os.getcwd(),) if module else ()
-    launch = Launch(target, python or sys.executable, tuple(module or ()), paths, seconds(timeout))
+    named = way_names(ways)
+    wanted = tuple(way.name for way in chosen(target, profile, named).ways)
+    launch = Launch(target, python or sys.executable, tuple(module or ()), paths, seconds(timeout), ways=wanted)
     limit = seconds(time) if time is not None else (None if count else DEFAULT_SECONDS)
-    config = Config(launch, seed, limit, order=order, workers=workers or os.cpu_count() or 1)
+    config = Config(launch, seed, limit, order=order, profile=profile, ways=named, workers=workers or os.cpu_count() or 1)
     with watching() as display:
         state = run_graphs(config, GraphPlan(size, count), store, display)
     out.print(summary(state), markup=False)

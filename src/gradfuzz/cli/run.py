@@ -17,6 +17,7 @@ from gradfuzz.findings.labels import NEW
 from gradfuzz.pool.launch import Launch
 from gradfuzz.surveys.depth import DEFAULT_ORDER
 from gradfuzz.surveys.mutants import run_mutants
+from gradfuzz.surveys.profiles import DEFAULT, chosen
 from gradfuzz.targets.base.scenario import nestings
 from gradfuzz.targets.homes import home_of, known_targets
 
@@ -43,6 +44,12 @@ def run(
         typer.Option(min=1, max=MAX_ORDER, help="The highest order of derivative to check; 3, or 2 where each costs a compilation."),
     ] = None,
     scenario: Annotated[Optional[list[str]], typer.Option(help="Only this one, as in reverse, forward-over-reverse. Repeatable.")] = None,
+    profile: Annotated[
+        str,
+        typer.Option(help="How much goes into further ways of running (compiled, batched, checkpointed): quick, default, nightly, full."),
+    ] = DEFAULT,
+    ways: Annotated[Optional[str], typer.Option(help="Exactly these ways, as in aot_eager,batched; `gradfuzz targets` lists them.")] = None,
+    device: Annotated[str, typer.Option(help="Compare the processor with this device, as in cuda.")] = "",
     workers: Annotated[Optional[int], typer.Option(min=1, max=256, help="Worker processes; one per core by default.")] = None,
     seed: Annotated[int, typer.Option(help="Where chance starts.")] = 0,
     store: StoreOption = DEFAULT_STORE,
@@ -58,18 +65,24 @@ def run(
     same for derivatives of derivatives. Where they disagree beyond their error bars, the mutant is confirmed in a fresh process,
     shrunk, and kept as a finding with a script that proves it.
 
+    Some mutants are run in further ways too, which must give the same derivatives: compiled, batched, checkpointed, on another device. A
+    compilation serves a family of mutants that differ in their numbers alone; how many there are is the profile's to say.
+
     Exit status: 0 nothing new, 1 findings, 2 wrong use or broken set-up.
     """
     home_of(target)  # raises for a name that is none
     limit = seconds(time) if time is not None else (None if mutants else DEFAULT_SECONDS)
+    named = way_names(ways)
     launch = Launch(
         target, python or sys.executable, tuple(module or ()), (os.getcwd(),) if module else (), seconds(timeout), memory,
+        tuple(way.name for way in chosen(target, profile, named).ways), device,
     )  # fmt: skip
     listed = _api_file(apis)
     names = tuple("?" + line.split("(")[0].strip() for line in listed)
     config = Config(
         launch, seed, limit, mutants, tuple(api or ()) + names, listed, tuple(map(str, seeds or ())), order,
-        _scenarios(scenario or [], order or DEFAULT_ORDER), workers or os.cpu_count() or 1, python_said=python is not None,
+        _scenarios(scenario or [], order or DEFAULT_ORDER), profile, named, device, workers or os.cpu_count() or 1,
+        python_said=python is not None,
     )  # fmt: skip
     with watching() as display:
         state = run_mutants(config, store, resume, display)
@@ -80,6 +93,11 @@ def run(
     if state.findings:
         out.print(f"look at them with: gradfuzz findings{where}; as a page: gradfuzz report{where}", markup=False)
     raise typer.Exit(FOUND if new else NOTHING_NEW)
+
+
+def way_names(text: str | None) -> tuple[str, ...]:
+    """The names in a list with commas."""
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
 
 
 def _api_file(path: Path | None) -> tuple[str, ...]:

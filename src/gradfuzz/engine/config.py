@@ -28,6 +28,9 @@ class Config:
     seed_files: tuple[str, ...] = ()
     order: int | None = None  # None: as deep as the target's costs allow
     scenarios: tuple[str, ...] = ()
+    profile: str = "default"  # how much goes into further ways of running
+    ways: tuple[str, ...] = ()  # exactly these; none: the profile's
+    device: str = ""  # to be compared with the processor
     workers: int = 1
     shrink_seconds: float = 8.0
     python_said: bool = False  # whether the interpreter was named, or is just the one that is there
@@ -50,6 +53,12 @@ class Config:
         again += [f"--seeds {f}" for f in then.seed_files] if len(then.seed_files) != len(self.seed_files) else []
         if not self.python_said and then.launch.python != self.launch.python:
             again.append(f"--python {then.launch.python} (or yours)")
+        if (then.profile, then.ways, then.device) != (self.profile, self.ways, self.device):
+            again += [
+                f"--profile {then.profile}",
+                *(f"--ways {w}" for w in then.ways),
+                *([f"--device {then.device}"] if then.device else []),
+            ]
         if again:
             raise StoreError(f"the last campaign in {store} was run with {' '.join(again)}; to resume it, say so again")
         launch = replace(self.launch, timeout=then.launch.timeout, memory=then.launch.memory)
@@ -74,6 +83,7 @@ def _read(data: Any) -> Config:
             _number(launch["memory"], int),
         ),
         **texts, **numbers, shrink_seconds=_number(data["shrink_seconds"], float), source=_text(data["source"]),
+        profile=_text(data.get("profile", "default")), ways=_texts(data.get("ways", ())), device=_text(data.get("device", "")),
     )  # fmt: skip
 
 

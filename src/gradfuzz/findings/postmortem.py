@@ -19,6 +19,7 @@ from typing import Any
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.findings.inside.confirm import Confirmed
 from gradfuzz.findings.inside.shrink import shrink_edits, shrink_program
+from gradfuzz.mutate.cover import Cover
 from gradfuzz.mutate.edits import Edit, apply_all
 from gradfuzz.oracles.check import Options
 from gradfuzz.oracles.verdict import CRASH, MEMORY, TIMEOUT, Verdict
@@ -43,6 +44,8 @@ class Death:
     rng: str = ""
     index: int = 0
     weights: dict[str, float] = field(default_factory=dict)
+    family: int = 0  # how large the families were; 0: as the target says
+    cover: Cover | None = None  # what was known of the seed's design, where the batch had one
 
     @property
     def key(self) -> str:
@@ -55,13 +58,15 @@ class Death:
         return self
 
     def to_json(self) -> dict[str, Any]:
-        return {**vars(self), "seed": to_json(self.seed), "options": self.options.to_json()}
+        return {**vars(self), "seed": to_json(self.seed), "options": self.options.to_json(),
+                "cover": None if self.cover is None else self.cover.to_json()}  # fmt: skip
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Death:
         return Death(
             str(data["api"]), from_json(data["seed"]), str(data["cause"]), Options.from_json(data["options"]), str(data["rng"]),
-            int(data["index"]), {str(name): float(chance) for name, chance in data["weights"].items()},
+            int(data["index"]), {str(name): float(chance) for name, chance in data["weights"].items()}, int(data.get("family", 0)),
+            None if data.get("cover") is None else Cover.from_json(data["cover"]),
         )  # fmt: skip
 
 
@@ -127,7 +132,8 @@ class _PostMortem:
         death = self.death
         if not death.rng:
             return []
-        made = self.pool.run("mutant", program=to_json(death.seed), rng=death.rng, index=death.index, weights=death.weights).data
+        fields = {key: value for key, value in death.to_json().items() if key in ("rng", "index", "weights", "family", "cover")}
+        made = self.pool.run("mutant", program=to_json(death.seed), **fields).data
         return [Edit.from_json(e) for e in made["edits"]]
 
     def _suspects(self) -> Iterator[Scenario]:
@@ -138,6 +144,8 @@ class _PostMortem:
             yield from (s for s in nestings(order) if options.scenarios is None or s in options.scenarios)
         for way in self.pool.ways if options.ways is None else options.ways:
             yield from (s.in_way(way) for s in (DIRECT, *nestings(1)))
+        if options.device:
+            yield from (Scenario(s.modes, device=options.device) for s in (DIRECT, *nestings(1), *nestings(2)))
 
     def _dies(self, program: Program, scenario: Scenario) -> bool:
         event = self.pool.run("scenario", fresh=True, limit=self.launch.timeout, program=to_json(program), scenario=scenario.name)

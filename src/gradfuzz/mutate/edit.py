@@ -1,4 +1,4 @@
-"""An edit: a small named change, as data; and a sort of edits: how it is drawn and how it is made.
+"""An edit: a small named change, as data; and a sort of edits: how it is drawn, how it is made, and what there is to try one by one.
 
 A file in `sorts/` is a sort or several: whatever stands there under the name SORTS is found by looking.
 """
@@ -6,7 +6,7 @@ A file in `sorts/` is a sort or several: whatever stands there under the name SO
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Callable
 
@@ -43,8 +43,24 @@ Apply = Callable[[Program, Any, Any], "Program | None"]
 
 
 @dataclass(frozen=True)
+class Factor:
+    """One thing about a Program that can be varied, and the edit of each level that it can be at beside the seed's own."""
+
+    name: str
+    levels: tuple[tuple[str, Edit], ...]
+    shared: bool = True  # another level costs a compilation where one does
+
+
+def _no_factors(program: Program, menu: Menu) -> Iterable[Factor]:
+    return ()
+
+
+@dataclass(frozen=True)
 class Sort:
-    """One sort of edits. `draw` makes one that fits, or None; `kinds` says for each kind that it draws how the edit is made."""
+    """One sort of edits. `draw` makes one that fits, or None; `kinds` says for each kind that it draws how the edit is made.
+
+    `factors` says what there is to vary systematically, whatever chance would bring.
+    """
 
     name: str
     weight: float  # how often it is drawn, against the others
@@ -52,6 +68,7 @@ class Sort:
     kinds: Mapping[str, Apply]
     shared: bool = True  # members of a family have it in common; else it is each one's own, or nothing to a compiler
     counted: Callable[[Any], str] | None = None  # by what of its value it is counted when a campaign learns what an API refuses
+    factors: Callable[[Program, Menu], Iterable[Factor]] = _no_factors
 
 
 def on_input(change: Callable[[Tensor, Any], Tensor]) -> Apply:

@@ -17,6 +17,21 @@ LARGE = (20.0, 40.0, 90.0, 400.0, 750.0, 1e4)
 # Below the normal numbers of double, single and half precision.
 DENORMAL = (5e-324, 1e-310, 1e-40, 3e-6)
 NOT_FINITE = (float("inf"), float("-inf"), float("nan"))
+# Numbers over all four quadrants, most of them left of the imaginary axis, where branches are; their real parts serve real types.
+AROUND = (-1.5 + 0.7j, -0.3 - 2.0j, -1.0 + 0.0j, 0.4 - 1.1j)
+
+
+def kinds_of_numbers(v: Values) -> dict[str, Values]:
+    """Each kind of numbers once, for those who try one after the other."""
+    return {
+        "of both signs": Values("normal", (), 7), "positive": Values("uniform", (0.05, 2.0), 7),
+        "negative": Values("uniform", (-3.0, -0.05), 7),
+        "a zero": Values("planted", (v, 0.0, 4096)), "some zeros": Values("planted", (v, 0.0, 2)), "zeros": Values("full", (0.0,)),
+        "ones": Values("full", (1.0,)), "ties": Values("choice", ((0.75, -0.25),), 7), "whole": Values("integers", (-3, 4), 7),
+        "special": Values("choice", (SPECIAL,), 7), "large": Values("scaled", (v, 1e2)), "huge": Values("scaled", (v, 1e20)),
+        "tiny": Values("scaled", (v, 1e-8)), "infinite": Values("planted", (v, float("inf"), 4096)),
+        "around the origin": Values("choice", (AROUND,), 7),
+    }  # fmt: skip
 
 
 def other_values(values: Values, rng: random.Random) -> Values:

@@ -28,19 +28,21 @@ class Options:
     salt: int = 0  # chooses the directions
     strict: bool = False  # the referee is asked even where the cheap rungs agree
     ways: tuple[str, ...] | None = ()  # beside the plain one; None: all that the target has
+    device: str = ""  # beside the one that is used where nobody names one
 
     def to_json(self) -> dict[str, Any]:
         names = None if self.scenarios is None else sorted(s.name for s in self.scenarios)
         ways = None if self.ways is None else list(self.ways)
-        return {"order": self.order, "scenarios": names, "salt": self.salt, "strict": self.strict, "ways": ways}
+        return {"order": self.order, "scenarios": names, "salt": self.salt, "strict": self.strict, "ways": ways, "device": self.device}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Options:
         names, ways = data.get("scenarios"), data.get("ways", ())
         scenarios = None if names is None else frozenset(map(Scenario.named, names))
         return Options(
-            int(data["order"]), scenarios, int(data.get("salt", 0)), bool(data.get("strict")), None if ways is None else tuple(ways)
-        )
+            int(data["order"]), scenarios, int(data.get("salt", 0)), bool(data.get("strict")), None if ways is None else tuple(ways),
+            str(data.get("device", "")),
+        )  # fmt: skip
 
 
 @dataclass
@@ -85,9 +87,10 @@ def examine(target: Target, program: Program, options: Options, keep_rules: bool
             break  # derivatives of a wrong or unknown derivative say nothing new
         # Where one mode raises and the other is right, nestings of the other alone go on.
         failed |= {s.modes[0] for v in findings for s in v.scenarios if s.order == 1}
-    ways = target.ways if options.ways is None else options.ways
-    if ways and not any(v.is_finding for v in verdicts):
-        verdicts.extend(check_ways(trial, ways))
+    ways = tuple(target.ways) if options.ways is None else options.ways
+    if (ways or options.device) and not any(v.is_finding for v in verdicts):
+        settled = max((v.order for v in verdicts if v.outcome == AGREE), default=1)
+        verdicts.extend(check_ways(trial, ways, settled, options.device))
     rules = trial.point.rules() if keep_rules else []
     rule = trial.rule() if any(v.is_finding for v in verdicts) else ""
     return Examination(verdicts, rules, rule, trial=trial)

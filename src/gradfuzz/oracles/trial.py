@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from gradfuzz.errors import Poisoned
 from gradfuzz.program.model import DISCRETE, Program
 from gradfuzz.program.values import materialise, project
 from gradfuzz.targets.base.dtypes import DOUBLE_UNIT as DOUBLE_UNIT
@@ -129,7 +130,10 @@ class Trial:
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
-            return self.target.classify(error)
+            refusal = self.target.classify(error)
+            if refusal.kind == "poisoned":
+                raise Poisoned from error
+            return refusal
 
     def number(self, outcome: Outcome, v: Vec | None = None) -> float:
         """The projection ⟨v, J u⟩ (of any order) that every scenario must agree on."""

@@ -1,8 +1,8 @@
-"""Ways: a scenario run in another way (compiled or not, batched, linearised) gives what the plain one gives."""
+"""Ways: a scenario run in another way (compiled or not, batched, checkpointed) or on another device gives what the plain one gives."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -11,25 +11,49 @@ from gradfuzz.oracles.status import check_status
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.value import check_value
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, WAY, Verdict
+from gradfuzz.targets.base.dtypes import UNITS as UNITS_OF_TYPES
 from gradfuzz.targets.base.protocol import Outcome, Refusal
-from gradfuzz.targets.base.scenario import DIRECT, FORWARD, REVERSE, Scenario
+from gradfuzz.targets.base.scenario import FORWARD, Scenario, nestings
+from gradfuzz.targets.base.ways import USUAL, Way
 
 # Another order of the same sums: this many units of the largest term, and this many times what a rounding of the inputs does.
 UNITS = 4096.0
 JITTER = 64.0
+# A way in a lower precision rounds every intermediate, of which there are few: it loses a few of its units, or it is wrong.
+LOW_UNITS = 32.0
+LOW_JITTER = 8.0
 # Lower precisions than float32 round their intermediates too coarsely to be told apart from a mistake.
 TOO_COARSE = 2.0**-20
+# The way in which a device gives the same numbers each time.
+DETERMINISTIC = "deterministic"
+# A device is another library underneath: all nestings up to this order are compared.
+DEVICE_ORDER = 2
 
-# The derivatives first: their directions serve the direct run too.
-COMPARED = (REVERSE, FORWARD, DIRECT)
 
-
-def check_ways(trial: Trial, ways: Sequence[str]) -> list[Verdict]:
+def check_ways(trial: Trial, ways: Sequence[str], order: int = 1, device: str = "") -> list[Verdict]:
     """A verdict for each scenario that says something else in its way; AGREE if none does, and nothing where nothing could be compared."""
-    pairs = [scenario.in_way(way) for way in ways for scenario in COMPARED]
-    found = [verdict for scenario in pairs for verdict in _check(trial, scenario)]
+    pairs = [*_pairs(trial, ways, order), *_on(device, order)]
+    found: list[Verdict] = []
+    differing: set[tuple[str, str]] = set()
+    for scenario in pairs:
+        # A derivative of what differs already says nothing new.
+        if scenario.order < 2 or (scenario.way, scenario.device) not in differing:
+            found += (verdicts := _check(trial, scenario))
+            if verdicts:
+                differing.add((scenario.way, scenario.device))
     compared = any(s.modes and isinstance(trial.outcome(s), Outcome) and isinstance(trial.outcome(s.plain), Outcome) for s in pairs)
     return found or ([Verdict(AGREE, "way", WAY, 1)] if compared else [])
+
+
+def _pairs(trial: Trial, ways: Sequence[str], order: int) -> Iterator[Scenario]:
+    for name in ways:
+        way = trial.target.ways.get(name) or Way(name)
+        yield from (scenario.in_way(name) for scenario in way.scenarios if scenario.order <= order)
+
+
+def _on(device: str, order: int) -> Iterator[Scenario]:
+    if device:
+        yield from (Scenario(s.modes, device=device) for s in (*USUAL, *(nestings(2) if order >= DEVICE_ORDER else ())))
 
 
 def _check(trial: Trial, scenario: Scenario) -> list[Verdict]:
@@ -40,11 +64,13 @@ def _check(trial: Trial, scenario: Scenario) -> list[Verdict]:
     if isinstance(outcome, Refusal):
         verdict = check_status(trial, scenario, outcome)
         return [verdict] if verdict.is_finding else []
-    value = check_value(trial, scenario, outcome)
+    way = trial.target.ways.get(scenario.way) or Way(scenario.way)
+    value = check_value(trial, scenario, outcome) if outcome.outputs and not way.precision else None
     if value is not None and value.outcome != AGREE:
         # Outside the domain one way may well say infinity and another that there is no number; vectors may be free up to their sign.
-        return [value] if trial.finite and not _same_but_for_signs(trial, outcome) else []
-    return _compare(trial, scenario, plain, outcome) if scenario.modes else []
+        excused = way.loose or not trial.finite or _same_but_for_signs(trial, outcome)
+        return [value] if not excused else []
+    return _compare(trial, scenario, plain, outcome, UNITS_OF_TYPES.get(way.precision, 0.0)) if scenario.modes else []
 
 
 def _same_but_for_signs(trial: Trial, outcome: Outcome) -> bool:
@@ -55,31 +81,49 @@ def _same_but_for_signs(trial: Trial, outcome: Outcome) -> bool:
     )
 
 
-def _compare(trial: Trial, scenario: Scenario, plain: Outcome, outcome: Outcome) -> list[Verdict]:
+def _compare(trial: Trial, scenario: Scenario, plain: Outcome, outcome: Outcome, unit: float) -> list[Verdict]:
+    """`unit`: of the precision that the way itself computes in, where that is a lower one."""
+    order = scenario.order
     expected, actual = trial.number(plain), trial.number(outcome)
     if expected == actual or (not np.isfinite(expected) and not np.isfinite(actual)):
         return []
-    bar = _bar(trial, scenario.plain, expected)
+    bar = _bar(trial, scenario.plain, expected, unit)
     if abs(actual - expected) <= bar:
         return []
     if not np.isfinite(bar) or not trial.finite or trial.epsilon > TOO_COARSE:
-        return [Verdict(INCONCLUSIVE, "way", WAY, 1, [scenario], "ill-conditioned: rounding the inputs changes as much")]
-    if not referee.smooth(trial, 1):
-        return [Verdict(INCONCLUSIVE, "way", WAY, 1, [scenario], "kink: each way may choose another slope")]
-    reason = f"{scenario.name} differs from {scenario.plain.name} by more than rounding explains"
+        return [Verdict(INCONCLUSIVE, "way", WAY, order, [scenario], "ill-conditioned: rounding the inputs changes as much")]
+    if not referee.smooth(trial, order):
+        return [Verdict(INCONCLUSIVE, "way", WAY, order, [scenario], "kink: each way may choose another slope")]
     detail = {"numbers": {scenario.plain.name: expected, scenario.name: actual}}
-    return [Verdict(DISAGREE, "way", WAY, 1, [scenario], reason, expected, actual, bar, detail)]
+    if scenario.device:
+        settled = _again(trial, scenario, actual, bar)
+        if settled is None:
+            return [Verdict(INCONCLUSIVE, "way", WAY, order, [scenario], "nondeterministic: two runs on the device differ")]
+        detail["numbers"].update(settled)
+    reason = f"{scenario.name} differs from {scenario.plain.name} by more than rounding explains"
+    return [Verdict(DISAGREE, "way", WAY, order, [scenario], reason, expected, actual, bar, detail)]
 
 
-def _bar(trial: Trial, plain: Scenario, expected: float) -> float:
+def _again(trial: Trial, scenario: Scenario, actual: float, bar: float) -> dict[str, float] | None:
+    """What a device says the second time, and with deterministic algorithms where the target has them; None if that is something else."""
+    again = trial.attempt(scenario, trial.directions(scenario.order))
+    if not isinstance(again, Outcome) or abs(trial.number(again) - actual) > bar:
+        return None
+    fixed = scenario.in_way(DETERMINISTIC)
+    outcome = trial.outcome(fixed) if DETERMINISTIC in trial.target.ways else None
+    return {fixed.name: trial.number(outcome)} if isinstance(outcome, Outcome) else {}
+
+
+def _bar(trial: Trial, plain: Scenario, expected: float, unit: float) -> float:
     """How far the plain scenario moves under roundings of its inputs, and what its own sums may lose."""
-    moved, direction = 0.0, trial.direction(0)
+    moved, us = 0.0, trial.directions(plain.order)
+    step = max(trial.epsilon, unit)
     for index in range(3):
         jitter = trial.jitter(index + 1)
         for sign in (-2, 2):
-            outcome = trial.attempt(plain, [direction], jitter, sign * trial.epsilon)
+            outcome = trial.attempt(plain, us, jitter, sign * step)
             moved = max(moved, abs(trial.number(outcome) - expected)) if isinstance(outcome, Outcome) else moved
-    forward = trial.outcome(FORWARD)
+    forward = trial.outcome(FORWARD if plain.order == 1 else plain)
     terms = float(sum(np.abs(c).sum() for c in trial.weighted(forward))) if isinstance(forward, Outcome) else 0.0
     size = max(abs(expected), terms) if np.isfinite(terms) else abs(expected)
-    return JITTER * moved + UNITS * trial.epsilon * size
+    return (LOW_JITTER if unit else JITTER) * moved + (LOW_UNITS if unit else UNITS) * step * size

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gradfuzz.errors import TargetError
+from gradfuzz.targets.base.ways import Way, declared
 from gradfuzz.targets.homes import home_of
 from gradfuzz.worker.walls import COMPILER, STRICT
 
@@ -24,12 +25,23 @@ class Launch:
     paths: tuple[str, ...] = ()
     timeout: float = 10.0  # seconds that one mutant may take
     memory: int = 4096  # megabytes that a worker may grow by
+    ways: tuple[str, ...] = ()  # further ways of running that workers are made ready for
+    device: str = ""  # another device that they use
 
     @property
     def walls(self) -> str:
-        """The profile of a worker's walls (see worker/walls.py): the target's; modules of the user's own may well call a compiler."""
+        """The profile of a worker's walls (see worker/walls.py): the target's, and what the ways need; modules may well call a compiler."""
         profile = str(home_of(self.target).about.get("walls", STRICT))
-        return COMPILER if self.modules and profile == STRICT else profile
+        needed = self.modules or any(way.walls == COMPILER for way in self._ways())
+        return COMPILER if needed and profile == STRICT else profile
+
+    @property
+    def patience(self) -> float:
+        """By how much longer a mutant may take for the sake of the ways."""
+        return max((way.patience for way in self._ways()), default=1.0)
+
+    def _ways(self) -> list[Way]:
+        return list(declared(home_of(self.target).data("ways"), self.ways).values())
 
     def command(self, log: Path) -> list[str]:
         home = home_of(self.target)
@@ -39,6 +51,8 @@ class Launch:
             command += ["--module", module]
         for path in self.paths:
             command += ["--path", path]
+        for way in self.ways:
+            command += ["--way", way]
         return command
 
     def interpreter(self) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from gradfuzz.errors import WorkerError
+from gradfuzz.errors import Poisoned, WorkerError
 from gradfuzz.pool.launch import Launch
 from gradfuzz.pool.process import Lost, WorkerProcess, Zygote
 
@@ -248,7 +248,7 @@ class Pool:
         for worker in list(self.workers):
             if worker.job is None:
                 continue
-            limit = (worker.job.get("limit") or self.launch.timeout) * self.zygote.patience
+            limit = (worker.job.get("limit") or self.launch.timeout) * self.zygote.patience * self.launch.patience
             if worker.stalled(now) > limit:
                 worker.kill()
                 self._bury(worker, "timeout")
@@ -268,7 +268,8 @@ class Pool:
             else:
                 if cause is None:
                     number = death["signal"]
-                    cause = signal.Signals(number).name if number else f"exit status {death['status']}"
+                    status = "device error" if death["status"] == Poisoned.STATUS else f"exit status {death['status']}"
+                    cause = signal.Signals(number).name if number else status
                 self.events.append(Event("died", job, {"cause": cause, "index": index, "counts": counts}))
         if worker.host is not None:
             worker.host.parked = False

@@ -16,6 +16,8 @@ from typing import Any
 from gradfuzz.errors import TargetError, WorkerError
 from gradfuzz.pool.launch import Launch
 from gradfuzz.pool.scratch import Scratch
+from gradfuzz.targets.base.ways import declared
+from gradfuzz.targets.homes import home_of
 from gradfuzz.worker.progress import Progress
 
 START_LIMIT = 180.0
@@ -124,13 +126,15 @@ class Zygote:
         self.version: str = ready["ready"]
         self.patience = float(ready["patience"])
         self.family = int(ready["family"])
-        self.ways: tuple[str, ...] = tuple(ready["ways"])
+        self.ways = declared(home_of(launch.target).data("ways"), ready["ways"])
 
     def fork(self) -> WorkerProcess:
         """A new worker, connected. Lost if there is nobody to ask any more, WorkerError if there is no room for one."""
         self._count += 1
         progress = str(self.folder.path / f"{self._count}.progress")
-        request = {"worker": self._count, "progress": progress, "memory": self.launch.memory, "walls": self.launch.walls}
+        # A device's runtime reserves address space by the terabyte, so that only what a worker holds can be limited.
+        memory = 0 if self.launch.device else self.launch.memory
+        request = {"worker": self._count, "progress": progress, "memory": memory, "walls": self.launch.walls}
         connection, theirs = socket.socketpair()
         try:
             socket.send_fds(self._requests, [json.dumps(request).encode() + b"\n"], [theirs.fileno()])

@@ -141,6 +141,8 @@ class _Expressions:
             reason = self.language.method_refusal(func[1:]) if func != "()" else None
             if reason or (func != "()" and not is_plain(func[1:])):
                 raise ProgramError(reason or f"{shown(func)} is not a method")
+            if func == "()" and not isinstance(call.args[0], Ref):
+                raise ProgramError("only functions of the target's API, methods and modules can be called")
             self._value(call.args[0])
         else:
             self._path(func)

@@ -1,4 +1,4 @@
-"""Derivative rules reached out of those that exist, table by table."""
+"""Derivative rules reached out of those that exist, table by table; values and pairs of values met, API by API."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
+from gradfuzz.mutate.cover import Cover
 from gradfuzz.store.records import Records
 
 NO_SEED = "no seed"
@@ -52,6 +53,15 @@ class Group:
 def coverage_of(store: Records, campaign: int) -> dict[str, Group]:
     """Coverage of a stored campaign by table."""
     return grouped(store.existing_rules(campaign), set(store.rules(campaign)))
+
+
+def designs_of(store: Records, campaign: int) -> dict[str, Cover]:
+    """How far the covering design of each API has come."""
+    found: dict[str, Cover] = {}
+    for batch in store.batches(campaign):
+        if batch.lesson.cover is not None:
+            found[batch.api] = found.get(batch.api, Cover()) | batch.lesson.cover
+    return found
 
 
 def grouped(existing: dict[str, str], reached: set[str]) -> dict[str, Group]:

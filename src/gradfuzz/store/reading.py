@@ -13,6 +13,7 @@ from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.findings.issue import issue_text
 from gradfuzz.findings.labels import LABELS
 from gradfuzz.findings.postmortem import Death
+from gradfuzz.mutate.cover import Cover
 from gradfuzz.oracles.verdict import RANK
 
 STATUSES = ("running", "finished", "stopped")
@@ -20,13 +21,18 @@ STATUSES = ("running", "finished", "stopped")
 
 @dataclass(frozen=True)
 class Lesson:
-    """What a batch taught: features that came up, edits as {name: [tried, valid]}, findings as keys, the orders they were of, deaths."""
+    """What a batch taught: features that came up, edits as {name: [tried, valid]}, findings as keys, the orders they were of, deaths;
+    and what was met of the API's covering design."""
 
     features: list[str] = field(default_factory=list)
     edits: dict[str, list[int]] = field(default_factory=dict)
     findings: list[str] = field(default_factory=list)
     orders: list[int] = field(default_factory=list)
     deaths: int = 0
+    cover: Cover | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {**vars(self), "cover": None if self.cover is None else self.cover.to_json()}
 
 
 @dataclass(frozen=True)
@@ -104,7 +110,8 @@ def batch_of(row: sqlite3.Row) -> BatchRow:
 def lesson_of(text: str) -> Lesson:
     if not a(str, text):
         return Lesson()
-    found = Lesson(**_object(text))
+    data = _object(text)
+    found = Lesson(**{**data, "cover": None if data.get("cover") is None else Cover.from_json(data["cover"])})
     for name, pair in a(dict, found.edits).items():
         tried, valid = a(list, pair)
         a(str, name), count(tried), count(valid)

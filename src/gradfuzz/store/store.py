@@ -124,7 +124,7 @@ class Store(Records):
         cpu: float, rules: Iterable[str], lesson: Lesson | None = None, until: int | None = None,
     ) -> None:  # fmt: skip
         """A finished batch and the rules it reached; in the place of the same batch where it was cut short before."""
-        taught = json.dumps(vars(lesson), separators=(",", ":")) if lesson is not None else ""
+        taught = json.dumps(lesson.to_json(), separators=(",", ":")) if lesson is not None else ""
         told = (json.dumps(dict(row)) for row in (counts, reasons, refusals))
         with self.transaction():
             row = (campaign, number, api, *told, cpu, taught, until)

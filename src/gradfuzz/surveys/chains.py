@@ -22,6 +22,7 @@ from gradfuzz.program import Tensor, Values
 from gradfuzz.seeds.cache import learnt
 from gradfuzz.surveys.blamed import Blamed
 from gradfuzz.surveys.depth import Depths
+from gradfuzz.surveys.profiles import NOTHING
 from gradfuzz.targets.homes import language_for
 
 Say = Callable[[str], None]
@@ -109,7 +110,7 @@ class Chains(Blamed):
     ) -> None:  # fmt: skip
         super().__init__(opened, engine)
         self.watcher, self.plan, self.ops, self.points = watcher, plan, ops, points
-        self.depth = Depths(plan.order, (), opened.config.seed, (), 1).chains()
+        self.depth = Depths(plan.order, (), opened.config.seed, NOTHING, 1).chains()
         self.hazards = Hazards()
         self._deaths: list[tuple[list[Op], list[float], str]] = []  # chains, the points they were at, causes
 

@@ -10,6 +10,8 @@ import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from gradfuzz.surveys.profiles import Choice
+from gradfuzz.targets.base.ways import Way
 from gradfuzz.worker.depth import Depth
 
 # The order that is looked at where nobody says: one less where each costs a compilation.
@@ -22,9 +24,12 @@ DEEP_BATCH_EVERY = 3
 # A seed that has shown a bug twice at some order shows it to most of its mutants: the rest of the batch stays below that order. Where an
 # earlier batch has shown one there, once is enough.
 SHOWN_OFTEN = 2
-# A fraction of the mutants is examined in another way, too, each in one of them. A way may cost a compilation, so that it keeps its turn.
-WAY_EVERY = 8
+# Of the mutants that are examined in another way, too, each is in one of them. What a library traces for it serves the mutants after it, so
+# that a way keeps its turn.
 WAY_TURN = 64
+# A compilation is worth a family of numbers: a batch in a compiled way has two families, the seed's own shapes and others.
+COMPILED_FAMILY = 9
+COMPILED_BATCH = 16
 # Directions differ from mutant to mutant and from batch to batch: so far apart do batches start.
 SALT_STRIDE = 64
 # Of random graphs every so many go beyond order one.
@@ -38,26 +43,33 @@ class Depths:
     order: int | None  # None: as deep as the costs allow
     scenarios: tuple[str, ...]  # only these; none: all
     seed: int
-    ways: tuple[str, ...]
+    choice: Choice  # which ways, and how much of the time is theirs
     family: int  # mutants that share a compilation; 1 where nothing is compiled
+    device: str = ""  # to be compared with
 
     @property
     def highest(self) -> int:
         return self.order or (DEFAULT_ORDER if self.family == 1 else DEFAULT_ORDER_COMPILED)
 
-    def batch(self, number: int, funcs: Sequence[str], shown: Collection[int] = (), deep: bool = False, glance: bool = False) -> Depth:
+    def batch(
+        self, number: int, funcs: Sequence[str], shown: Collection[int] = (), deep: bool = False, glance: bool = False,
+        swept: bool = False, design: bool = False,
+    ) -> Depth:  # fmt: skip
         """For a batch of mutants of a Program that calls `funcs`.
 
         `shown`: orders at which the seed has shown findings; `deep`: some go to the highest order; `glance`: only the seed itself goes
-        beyond order one, and nothing is run in another way.
+        beyond order one, and nothing is run in another way; `swept`: its API has its turn in the compiled way that all have;
+        `design`: every value and pair is to be met at order two, and each would cost a compilation of its own.
         """
         second = min(2, self.highest)
         if glance:
             orders: list[tuple[int, int]] = [(10**9, second)]
         else:
-            orders = [(SECOND_EVERY, second), *([(DEEPEST_EVERY, self.highest)] if deep else [])]
+            orders = [(1 if design and self.family == 1 else SECOND_EVERY, second), *([(DEEPEST_EVERY, self.highest)] if deep else [])]
         enough = tuple((order, SHOWN_OFTEN - (order in shown)) for order in range(2, self.highest + 1))
-        return self._depth(number, tuple(orders), enough, () if glance else self._in_turn(number, funcs))
+        depth = self._depth(number, tuple(orders), enough, () if glance else self._in_turn(number, funcs))
+        compiled = self.choice.swept if swept else None if design else self._compiled(number)
+        return depth if compiled is None else replace(depth, compiled=compiled.name, family=COMPILED_FAMILY)
 
     def graphs(self, number: int) -> Depth:
         """For a batch of random graphs. They differ so much that the same directions will do."""
@@ -68,11 +80,32 @@ class Depths:
         return Depth(((1, self.highest),), scenarios=self.scenarios or None)
 
     def _depth(self, number: int, orders: tuple[tuple[int, int], ...], enough: tuple[tuple[int, int], ...], ways: tuple[str, ...]) -> Depth:
-        return Depth(orders, enough, ways, WAY_EVERY, WAY_TURN, self.scenarios or None, self.seed + SALT_STRIDE * number)
+        return Depth(
+            orders, enough, ways, self._every(), WAY_TURN, self.choice.profile.together, device=self.device,
+            scenarios=self.scenarios or None, salt=self.seed + SALT_STRIDE * number,
+        )  # fmt: skip
+
+    def _every(self) -> int:
+        """Every so many mutants are examined in a cheap way, such that these take their share of the time."""
+        ways = self.choice.cheap
+        mean = sum(way.cost for way in ways) / len(ways) if ways else 1.0
+        return 1 if self.choice.profile.together else max(1, round(mean / self.choice.profile.cheap))
 
     def _in_turn(self, number: int, funcs: Sequence[str]) -> tuple[str, ...]:
-        """The ways, beginning with the one whose turn it is: another one for every batch, and for other calls."""
-        if not self.ways:
+        """The cheap ways, beginning with the one whose turn it is: another one for every batch, and for other calls."""
+        ways = tuple(way.name for way in self.choice.cheap)
+        if not ways:
             return ()
-        first = (zlib.crc32(" ".join(funcs).encode()) + number) % len(self.ways)
-        return self.ways[first:] + self.ways[:first]
+        first = (zlib.crc32(" ".join(funcs).encode()) + number) % len(ways)
+        return ways[first:] + ways[:first]
+
+    def _compiled(self, number: int) -> Way | None:
+        """The compiled way whose turn a batch is, such that together they take their share of the time; the dearest of several."""
+        ways = self.choice.compiled
+        found = None
+        for way in sorted(ways, key=lambda way: way.compiles):
+            families = -(-COMPILED_BATCH // COMPILED_FAMILY)
+            often = self.choice.profile.compiled / len(ways) * COMPILED_BATCH / (families * way.compiles + COMPILED_BATCH * way.cost)
+            if int((number + 1) * often) > int(number * often):
+                found = way
+        return found

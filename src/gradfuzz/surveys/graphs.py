@@ -20,6 +20,7 @@ from gradfuzz.seeds.cache import learnt
 from gradfuzz.surveys.blamed import Blamed
 from gradfuzz.surveys.chains import listed_ops
 from gradfuzz.surveys.depth import Depths
+from gradfuzz.surveys.profiles import chosen
 from gradfuzz.worker.depth import Depth
 from gradfuzz.worker.graphs import graph
 
@@ -63,7 +64,8 @@ class Graphs(Blamed):
     def __init__(self, opened: Session, engine: Engine, watcher: Watcher, plan: GraphPlan, words: dict[str, Any]) -> None:
         super().__init__(opened, engine)
         self.watcher, self.plan, self.words = watcher, plan, words
-        self.depths = Depths(self.config.order or 1, (), 0, opened.pool.ways, opened.pool.family)
+        choice = chosen(self.config.launch.target, self.config.profile, self.config.ways).only(opened.pool.ways)
+        self.depths = Depths(self.config.order or 1, (), 0, choice, opened.pool.family, self.config.device)
 
     def tasks(self) -> Iterator[Task | None]:
         number, left = 0, self.plan.count

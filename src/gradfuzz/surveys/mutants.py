@@ -13,6 +13,7 @@ from gradfuzz.engine.config import Config
 from gradfuzz.engine.engine import Engine, Session, session
 from gradfuzz.engine.survey import Death, State, Suspicion, Task, Watcher
 from gradfuzz.errors import StoreError
+from gradfuzz.mutate.cover import Cover
 from gradfuzz.mutate.edits import Edit
 from gradfuzz.oracles.check import Options
 from gradfuzz.oracles.verdict import CRASH, INCONCLUSIVE, RANK, TIMEOUT, Verdict
@@ -24,6 +25,7 @@ from gradfuzz.seeds.seed import Seed
 from gradfuzz.store import Lesson, Records
 from gradfuzz.store.reading import BatchRow
 from gradfuzz.surveys.depth import Depths
+from gradfuzz.surveys.profiles import chosen
 from gradfuzz.surveys.schedule import Batch, Schedule
 from gradfuzz.worker.depth import Depth
 
@@ -89,6 +91,7 @@ class Running:
     cpu: float = 0.0
     features: set[str] = field(default_factory=set)
     edits: dict[str, list[int]] = field(default_factory=dict)
+    cover: Cover = field(default_factory=Cover)
     rules: set[str] = field(default_factory=set)
     questions: list[dict[str, Any]] = field(default_factory=list)  # for the reference, where nothing is suspected
     reports: list[Suspicion | Death] = field(default_factory=list)  # in the order of the mutants
@@ -103,8 +106,9 @@ class Mutants:
         self.config, self.store, self.number, self.triage = opened.config, opened.store, opened.number, engine.triage
         self.seeds, self.state = seeds, engine.state
         config, pool = opened.config, opened.pool
-        self.schedule = Schedule([s.api for s in seeds], config.seed, pool.family)
-        self.depths = Depths(config.order, config.scenarios, config.seed, pool.ways, pool.family)
+        choice = chosen(config.launch.target, config.profile, config.ways).only(pool.ways)
+        self.depths = Depths(config.order, config.scenarios, config.seed, choice, pool.family, config.device)
+        self.schedule = Schedule([s.api for s in seeds], config.seed, pool.family, sweep=self.depths.choice.swept is not None)
         self.planned = 0  # mutants in the batches handed out so far
         self.done_before = self.store.finished_batches(self.number)
         self.running: dict[int, Running] = {}
@@ -144,8 +148,8 @@ class Mutants:
 
     def _depth(self, batch: Batch) -> Depth:
         seed = self.seeds[batch.seed_index]
-        funcs = [call.func for call in from_json(seed.program).calls()] if self.depths.ways else []
-        return self.depths.batch(batch.number, funcs, batch.shown, batch.deep, batch.glance)
+        funcs = [call.func for call in from_json(seed.program).calls()] if self.depths.choice.ways else []
+        return self.depths.batch(batch.number, funcs, batch.shown, batch.deep, batch.glance, batch.swept, batch.cover is not None)
 
     def _task(self, running: Running) -> Task:
         batch, seed = running.batch, self.seeds[running.batch.seed_index]
@@ -154,7 +158,7 @@ class Mutants:
         told = 0 if running.before is None else running.before.until
         fields = {
             "api": seed.api, "program": seed.program, "rng": batch.rng, "weights": dict(batch.weights), "depth": running.depth.to_json(),
-            "told": told,
+            "told": told, "cover": None if batch.cover is None else batch.cover.to_json(),
         }  # fmt: skip
         return Task("batch", fields, batch.count, batch.start, batch.number)
 
@@ -172,7 +176,8 @@ class Mutants:
         running.counts[RANK.index(TIMEOUT if cause == TIMEOUT else CRASH)] += 1
         options = running.depth.options(index, Counter())
         if index >= task.fields["told"]:
-            running.reports.append(Death(seed.api, from_json(seed.program), cause, options, batch.rng, index, dict(batch.weights)))
+            drawn = (batch.rng, index, dict(batch.weights), running.depth.family, batch.cover)
+            running.reports.append(Death(seed.api, from_json(seed.program), cause, options, *drawn))
         running.deaths += 1
         rest = task.beyond(index) if running.deaths + batch.deaths < DEATHS else None
         if rest is None:
@@ -190,6 +195,7 @@ class Mutants:
         running.rules.update(answer["rules"])
         running.questions.extend(answer["questions"])
         running.features.update(answer["features"])
+        running.cover |= Cover.from_json(answer["cover"])
         for name, (tried, valid) in answer["edits"].items():
             total = running.edits.setdefault(name, [0, 0])
             total[0] += tried
@@ -224,8 +230,9 @@ class Mutants:
             verdict = Verdict(INCONCLUSIVE, "reference")
             self.triage.wonder(Suspicion(seed.api, from_json(seed.program), edits, options, verdict), question["measured"])
         counts = {outcome: count for outcome, count in zip(RANK, running.counts) if count}
+        cover = None if running.batch.cover is None else running.cover
         lesson = self.schedule.learn(
-            running.batch, Lesson(sorted(running.features), running.edits, sorted(keys), sorted(orders), running.deaths)
+            running.batch, Lesson(sorted(running.features), running.edits, sorted(keys), sorted(orders), running.deaths, cover)
         )
         self.store.add_batch(
             self.number, running.batch.number, seed.api, counts, running.reasons, running.refusals, running.cpu, running.rules, lesson,

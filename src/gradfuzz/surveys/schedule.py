@@ -1,4 +1,4 @@
-"""Which seed gets which batch: rounds, each planned from what the rounds before the last one taught.
+"""Which seed gets which batch: rounds, each planned from what the rounds before the last one taught. Every pair first, then chance.
 
 The plan of a round depends on the campaign's seed and on finished rounds alone, never on which worker was faster. So the same
 campaign makes the same mutants, and the workers still have a whole round to work on while the next one is planned.
@@ -11,18 +11,32 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from gradfuzz.mutate.cover import Cover
 from gradfuzz.store import Lesson
-from gradfuzz.surveys.depth import DEEP_BATCH_EVERY
+from gradfuzz.surveys.depth import COMPILED_FAMILY, DEEP_BATCH_EVERY
 
-# The first round looks at every seed itself and a few mutants, so that short campaigns see every API; later rounds go deeper.
+# The first round looks at every API, at every seed itself and a few mutants, then tries every value of one seed of each API (a few have
+# more of them); later rounds go deeper.
+FIRST_LOOK = 8
 FIRST_BATCH = 4
+FIRST_COVER = 96
+# One compilation, of the seed's own shapes.
+SWEPT = COMPILED_FAMILY
+LATER_COVER = 32
 LATER_BATCH = 16
-# Where another shape costs a compilation, mutants come in families that share theirs: the first round glances at half a
-# family of one seed of each API, later rounds look at some whole ones. Until a seed has been looked at it has more energy.
+# Where another shape costs a compilation, a design's rows come in families of some sixteen, and those of the seed's own shapes.
+FIRST_COVER_OF_FAMILIES = 48
+LATER_COVER_OF_FAMILIES = 64
+# What chance draws there comes in families that share a compilation: later rounds look at some whole ones. Until a seed has been looked
+# at it has more energy.
 LATER_FAMILIES = 2
 UNSEEN = 4.0
-# Batches in a later round. Half of them go to every API in turn, so that none starves, half to where something new was seen.
+# Batches in a later round. Of two in three the APIs have a turn each, so that none starves: the design of its leading seed goes on, and
+# where nothing is left of it some seed is mutated. The others go to where something new was seen.
 ROUND = 256
+IN_TURN = ROUND * 2 // 3
+# The plan of a round knows nothing of the last one: a design that went on there waits.
+DESIGN_EVERY = 2
 # What a seed's batch brought counts half as much after its next one.
 MEMORY = 0.5
 # An edit is kept at least so often however often it was refused: a release may learn, and seeds of one API differ.
@@ -42,7 +56,9 @@ class Batch:
     deep: bool = False  # some of its mutants go to the campaign's highest order
     shown: tuple[int, ...] = ()  # orders at which the seed's mutants have shown findings
     glance: bool = False  # a first look: anything more would cost a compilation each
+    swept: bool = False  # its API has its turn in a compiled way
     deaths: int = 0  # of workers at the hands of this API, as far as is known
+    cover: Cover | None = None  # what is known of the seed's design, if the batch goes on with it
 
     @property
     def mutants(self) -> int:
@@ -52,12 +68,16 @@ class Batch:
 class Schedule:
     """Plans rounds of batches and learns from what they brought."""
 
-    def __init__(self, apis: Sequence[str], seed: int, family: int = 1) -> None:
+    def __init__(self, apis: Sequence[str], seed: int, family: int = 1, sweep: bool = False) -> None:
+        """`sweep`: every API has a turn of its own in a compiled way, early on."""
         self.apis, self.seed = apis, seed
-        self._family = family
+        self._family, self._sweep = family, sweep
         self._by_api: dict[str, list[int]] = defaultdict(list)
         for index, api in enumerate(apis):
             self._by_api[api].append(index)
+        self._leading = {seeds[0] for seeds in self._by_api.values()}  # the seeds whose designs are followed
+        self._covers: dict[str, Cover] = defaultdict(Cover)
+        self._designed: dict[str, int] = {}  # the last round in which an API's design went on
         self._turn = 0
         self._seen: set[int] = set()  # seeds that have a batch in some round
         self._rounds: list[list[Batch]] = [self._first_round()]
@@ -104,43 +124,67 @@ class Schedule:
         met: Counter[str] = Counter()
         turn = {}
         for index in order:
-            met[self.apis[index]] += 1
-            turn[index] = met[self.apis[index]]
+            met[self.apis[index]] += index not in self._leading
+            turn[index] = 0 if index in self._leading else met[self.apis[index]]
         order.sort(key=turn.__getitem__)
         if self._family > 1:
             del order[len(self._by_api) :]
         self._seen.update(order)
+        self._designed.update(dict.fromkeys(self._by_api, 0))
         if self._family > 1:
-            return [Batch(n, index, f"{self.seed}:{n}", 0, self._family // 2, glance=True) for n, index in enumerate(order)]
-        deep = {seeds[0] for seeds in self._by_api.values()}
-        return [Batch(n, index, f"{self.seed}:{n}", 0, FIRST_BATCH, deep=index in deep) for n, index in enumerate(order)]
+            count = min(FIRST_COVER_OF_FAMILIES, self._family // 2)
+            return [Batch(n, index, f"{self.seed}:{n}", 0, count, glance=True, cover=Cover()) for n, index in enumerate(order)]
+        leading = [index for index in order if index in self._leading]
+        looks = [(index, 0, FIRST_LOOK if index in self._leading else FIRST_BATCH, False) for index in order]
+        looks += [(index, 0, SWEPT, True) for index in leading if self._sweep]
+        looks += [(index, FIRST_LOOK, FIRST_COVER, False) for index in leading]
+        return [
+            Batch(
+                number, index, f"{self.seed}:{number}", start, count, deep=start == 0 and index in self._leading and not swept, swept=swept,
+                cover=Cover() if index in self._leading and not swept else None,
+            )
+            for number, (index, start, count, swept) in enumerate(looks)
+        ]  # fmt: skip
 
     def _later_round(self, round_number: int) -> list[Batch]:
         chance = random.Random(f"{self.seed}:round:{round_number}")
         energies = [energy / (1 + self._again[api]) for energy, api in zip(self._energy, self.apis)]
-        chosen = [self._next_in_turn(chance, energies) for _ in range(ROUND // 2)]
+        chosen = [self._next_in_turn(chance, energies, round_number) for _ in range(IN_TURN)]
         chosen += chance.choices(range(len(self.apis)), energies, k=ROUND - len(chosen))
         chance.shuffle(chosen)
         batches = []
         for number, index in enumerate(chosen, self._end(round_number - 1)):
+            cover = self._covers[self.apis[index]] if self._goes_on(index, round_number) else None
             # A seed that had a batch was examined itself, and so was its own family.
-            skipped, count = (1, LATER_BATCH) if self._family == 1 else (self._family, LATER_FAMILIES * self._family)
+            if cover is not None:
+                self._designed[self.apis[index]] = round_number
+                skipped, count = 1, LATER_COVER if self._family == 1 else LATER_COVER_OF_FAMILIES
+            else:
+                skipped, count = (1, LATER_BATCH) if self._family == 1 else (self._family, LATER_FAMILIES * self._family)
             start = skipped if index in self._seen else 0
             self._seen.add(index)
             batches.append(
                 Batch(
                     number, index, f"{self.seed}:{number}", start, start + count, self._weights(self.apis[index]),
                     deep=number % DEEP_BATCH_EVERY == 0, shown=tuple(sorted(self._shown[index])),
-                    deaths=self._deaths[self.apis[index]],
+                    deaths=self._deaths[self.apis[index]], cover=cover,
                 )
             )  # fmt: skip
         return batches
 
-    def _next_in_turn(self, chance: random.Random, energies: list[float]) -> int:
-        """The next API's turn; among its seeds by energy."""
+    def _goes_on(self, index: int, round_number: int) -> bool:
+        """Whether a batch of this seed in this round goes on with the design of its API."""
+        api = self.apis[index]
+        rested = round_number - self._designed.get(api, -DESIGN_EVERY) >= DESIGN_EVERY
+        return index in self._leading and rested and not self._covers[api].complete
+
+    def _next_in_turn(self, chance: random.Random, energies: list[float], round_number: int) -> int:
+        """The next API's turn: its design, or among its seeds by energy."""
         names = list(self._by_api)
         seeds = self._by_api[names[self._turn % len(names)]]
         self._turn += 1
+        if self._goes_on(seeds[0], round_number):
+            return seeds[0]
         return chance.choices(seeds, [energies[s] for s in seeds])[0]
 
     def _weights(self, api: str) -> dict[str, float]:
@@ -170,6 +214,8 @@ class Schedule:
         self._told |= told
         self._shown[batch.seed_index].update(lesson.orders)
         self._deaths[api] += lesson.deaths
+        if lesson.cover is not None:
+            self._covers[api] |= lesson.cover
         if told and not fresh:
             self._again[api] += 1
         energy = self._energy[batch.seed_index]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from gradfuzz.targets.base.dtypes import DOUBLE_UNIT, UNITS
 from gradfuzz.targets.base.functions import Functions
 from gradfuzz.targets.base.protocol import Outcome, Refusal, Target, Vec
 from gradfuzz.targets.base.scenario import Scenario
+from gradfuzz.targets.base.ways import Ways
 from gradfuzz.testing.library import leaves
 
 Array = Any
@@ -123,7 +124,7 @@ def _filled(part: Any, tensors: Sequence[Any]) -> Any:
 class FunctionTarget:
     """Stands where a library stands in a campaign; its Programs are inputs for the one function."""
 
-    ways: tuple[str, ...] = ()
+    ways: ClassVar[Ways] = {}
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject

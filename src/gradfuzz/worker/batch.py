@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections import Counter
 from typing import Any, Callable
@@ -11,8 +10,7 @@ import numpy as np
 
 from gradfuzz.errors import ProgramError
 from gradfuzz.findings.inside.suspicion import Suspicion
-from gradfuzz.mutate.draw import Weights, draw_edits, draw_relative
-from gradfuzz.mutate.edit import Menu, no_menu
+from gradfuzz.mutate.cover import Cover
 from gradfuzz.mutate.edits import Edit, apply_all, counted_as
 from gradfuzz.oracles.check import Examination, Options, examine
 from gradfuzz.oracles.verdict import AGREE, INCONCLUSIVE, INVALID, RANK
@@ -21,6 +19,7 @@ from gradfuzz.program.model import Program
 from gradfuzz.targets.base.errors import error_kind, normalised
 from gradfuzz.targets.base.protocol import Outcome, Target
 from gradfuzz.worker.depth import Depth
+from gradfuzz.worker.drawing import Drawing
 from gradfuzz.worker.measure import measured
 from gradfuzz.worker.progress import Progress
 
@@ -40,26 +39,6 @@ ENTRIES_ASKED = 8
 MOST_SECONDS = 12.0
 
 
-def mutant(
-    seed: Program, rng: str, index: int, size: int = 1, menu: Menu = no_menu, weights: Weights | None = None
-) -> tuple[list[Edit], Program]:
-    """The index-th mutant of a seed, in families of the given size. Index 0 is the seed itself."""
-    if index == 0:
-        return [], seed
-    chance = random.Random(f"{rng}:{index}")
-    if size > 1:
-        family = family_of(index, size)
-        edits = draw_relative(seed, family, random.Random(f"{rng}:family:{family}"), chance, menu, weights)
-    else:
-        edits = draw_edits(seed, chance, menu, weights)
-    return edits, apply_all(seed, edits)
-
-
-def family_of(index: int, size: int) -> int:
-    """Which family a mutant belongs to. The seed itself leads the first, which keeps its shapes."""
-    return index // size
-
-
 def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Callable[[Suspicion], None]) -> dict[str, Any]:
     """Examine mutants start … count-1 of a seed; `found` is told of each suspicion at once, but for those before mutant `told`.
 
@@ -68,6 +47,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     target.forget()
     seed, depth = from_json(job["program"]), Depth.from_json(job["depth"])
     counts = [0] * len(RANK)
+    drawing = Drawing.of({**job, "family": depth.family}, seed, target)
     tally = Tally(target.steady_rules)
     shown: Counter[int] = Counter()  # findings by order
     began = time.process_time()
@@ -77,21 +57,23 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     asked_far_out = False
     for index in range(job["start"], job["count"]):
         progress.write(job["id"], index, counts)
-        family = family_of(index, target.family)
+        family = drawing.family(index)
         if failed[family] >= INVALID_OFTEN or told[family] >= FOUND_OFTEN:
             continue
         if time.process_time() - began > MOST_SECONDS:
             break
         try:
-            edits, program = mutant(seed, job["rng"], index, target.family, target.parameters, job["weights"])
-            program.check()
+            edits = drawing.edits(index)
+            program = apply_all(seed, edits).check()
         except ProgramError:
             counts[RANK.index(INVALID)] += 1
+            tally.meet(drawing, index, False)
             continue
         options = depth.options(index, shown)
         seen = examine(target, program, options, keep_rules=index < RULES_OF)
         counts[RANK.index(seen.outcome)] += 1
         failed[family] += seen.outcome == INVALID
+        tally.meet(drawing, index, seen.outcome != INVALID)
         tally.take(edits, program, options, seen)
         if index == 0 or (not asked_far_out and far_out(seen)):
             questions.extend(question(edits, options, seen))
@@ -135,6 +117,7 @@ class Tally:
     def __init__(self, steady_rules: bool) -> None:
         self._steady_rules = steady_rules
         self.calls: set[str] = set()
+        self.cover = Cover()
         self.rules: set[str] = set()
         self.features: set[str] = set()
         self.refusals: Counter[str] = Counter()
@@ -158,11 +141,17 @@ class Tally:
             shape = " ".join(sorted({f"{r.dtype},{len(r.shape)},{r.layout}" for r in program.inputs.values() if r.differentiable}))
             self.features.add(f"{shape}|{options.order}|{seen.outcome}")
 
+    def meet(self, drawing: Drawing, index: int, ran: bool) -> None:
+        row = drawing.row(index)
+        if row is not None and drawing.design is not None:
+            self.cover |= drawing.design.met(row, ran)
+
     def to_json(self) -> dict[str, Any]:
         """Features are told as (rule, dtype, rank, layout, order, outcome); the batch's rules stand for each mutant's, and its calls
         for the rules where those hang on what the process has seen before."""
         names = sorted({r.partition(":")[2] for r in self.rules} if self._steady_rules else self.calls) or [""]
         return {
+            "cover": self.cover.to_json(),
             "rules": sorted(self.rules),
             "features": sorted(f"{name}|{feature}" for feature in self.features for name in names[:MOST_RULES]),
             "refusals": dict(self.refusals.most_common(20)),

@@ -17,7 +17,8 @@ class Depth:
 
     `orders`: (every, order) pairs; a mutant whose number is a multiple of `every` goes to the highest such order, others to order one.
     `enough`: (order, findings) pairs; after so many findings of an order in this batch the rest stay below it.
-    `ways`: beside the plain one; each has its turn for `turn` mutants, of which every `way_every`-th is examined in it.
+    `ways`: beside the plain one; each has its turn for `turn` mutants, of which every `way_every`-th is examined in it, or in all of them
+    `together`. `compiled`: a way that every mutant of the batch is examined in, since a compilation serves all numbers of one family.
     """
 
     orders: tuple[tuple[int, int], ...] = ()
@@ -25,6 +26,10 @@ class Depth:
     ways: tuple[str, ...] = ()
     way_every: int = 1
     turn: int = 1
+    together: bool = False
+    compiled: str = ""
+    family: int = 0  # mutants in a row that share everything but their numbers; 0: as the target says
+    device: str = ""
     scenarios: tuple[str, ...] | None = None  # only these, by name
     salt: int = 0  # where the batch's directions start
     strict: bool = False
@@ -35,8 +40,13 @@ class Depth:
         enough = dict(self.enough)
         while order > 1 and shown[order] >= enough.get(order, shown[order] + 1):
             order -= 1
-        way = self.ways[number // self.turn % len(self.ways)] if self.ways and number % self.way_every == 0 else None
-        return Options(order, _only(self.scenarios), self.salt + number, self.strict, () if way is None else (way,))
+        return Options(order, _only(self.scenarios), self.salt + number, self.strict, self._ways(number), self.device)
+
+    def _ways(self, number: int) -> tuple[str, ...]:
+        compiled = (self.compiled,) if self.compiled else ()
+        if not self.ways or number % self.way_every:
+            return compiled
+        return (*(self.ways if self.together else (self.ways[number // self.turn % len(self.ways)],)), *compiled)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -12,7 +12,7 @@ import time
 import traceback
 from typing import Any, Callable
 
-from gradfuzz.errors import ProgramError
+from gradfuzz.errors import Poisoned, ProgramError
 from gradfuzz.findings.inside.confirm import confirm
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.oracles.check import Options, examine
@@ -24,8 +24,10 @@ from gradfuzz.program.parse import parse
 from gradfuzz.targets.base.protocol import Outcome, Parameter, Target
 from gradfuzz.targets.base.refusals import OUTSIDE
 from gradfuzz.targets.base.scenario import DIRECT, Scenario, nestings
-from gradfuzz.worker.batch import mutant, run_batch
+from gradfuzz.targets.base.ways import STRICT, Way
+from gradfuzz.worker.batch import run_batch
 from gradfuzz.worker.chains import list_ops, run_chains
+from gradfuzz.worker.drawing import Drawing
 from gradfuzz.worker.graphs import list_words, run_graphs
 from gradfuzz.worker.measure import forwards, measure
 from gradfuzz.worker.progress import Progress
@@ -63,13 +65,26 @@ class Worker:
     def do_about(self, job: Job) -> dict[str, Any]:
         """What is here: the versions, and the scenarios that work on the target's own smoke test."""
         plain = [scenario for order in (1, 2) for scenario in nestings(order)]
-        in_ways = [scenario.in_way(way) for way in self.target.ways for scenario in nestings(1)]
         return {
             "version": self.target.version,
             "python": ".".join(map(str, sys.version_info[:3])),
-            "scenarios": [scenario.name for scenario in [DIRECT, *plain, *in_ways] if self._works(scenario)],
+            "scenarios": [scenario.name for scenario in [DIRECT, *plain] if self._works(scenario)],
+            "ways": {name: self._cost(way) for name, way in self.target.ways.items()},
             "open": self.missing,
         }
+
+    def _cost(self, way: Way) -> dict[str, Any]:
+        """What a way costs on the smoke test, in seconds: the first time, and once more. Nothing where it does not run here."""
+        if way.walls != STRICT:
+            return {"needs": way.walls}  # it is not for this worker, whose walls are strict
+        program = parse(self.target.smoke_test(), self.target.language)
+        taken = []
+        for _ in range(2):
+            trial = Trial(self.target, program)
+            began = time.perf_counter()
+            ran = [isinstance(trial.outcome(s.in_way(way.name)), Outcome) for s in way.scenarios]
+            taken.append(time.perf_counter() - began)
+        return {"first": taken[0], "again": taken[1]} if any(ran) else {}
 
     def _works(self, scenario: Scenario) -> bool:
         trial = Trial(self.target, parse(self.target.smoke_test(), self.target.language))
@@ -105,8 +120,8 @@ class Worker:
 
     def do_mutant(self, job: Job) -> dict[str, Any]:
         """The mutant's edits, without running it: for the post-mortem of a death."""
-        edits, _ = mutant(from_json(job["program"]), job["rng"], job["index"], self.target.family, self.target.parameters, job["weights"])
-        return {"edits": [e.to_json() for e in edits]}
+        drawing = Drawing.of(job, from_json(job["program"]), self.target)
+        return {"edits": [e.to_json() for e in drawing.edits(job["index"])]}
 
     def do_examine(self, job: Job) -> dict[str, Any]:
         """One Program in all detail."""
@@ -147,8 +162,11 @@ class Worker:
 
     def do_scenario(self, job: Job) -> dict[str, Any]:
         """One scenario by itself: for the post-mortem of a death. What it raises is nothing to die of."""
-        with contextlib.suppress(Exception):
+        try:
             run_alone(self.target, from_json(job["program"]), Scenario.named(job["scenario"]))
+        except Exception as error:
+            if self.target.classify(error).kind == "poisoned":
+                raise Poisoned from error
         return {}
 
     def do_confirm(self, job: Job) -> dict[str, Any]:

@@ -22,7 +22,7 @@ import traceback
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from gradfuzz.errors import GradfuzzError
+from gradfuzz.errors import GradfuzzError, Poisoned
 from gradfuzz.worker.progress import Progress
 from gradfuzz.worker.walls import raise_walls
 from gradfuzz.worker.wire import send
@@ -37,6 +37,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--folder", required=True)
     parser.add_argument("--module", action="append", default=[])
     parser.add_argument("--path", action="append", default=[])
+    parser.add_argument("--way", action="append", default=[])
     parser.add_argument("--log", default=os.devnull)
     options = parser.parse_args(arguments)
     control = os.fdopen(os.dup(1), "wb", buffering=0)
@@ -58,6 +59,7 @@ def main(arguments: list[str]) -> int:
         home = Home(options.target, options.package, Path(options.folder))
         adopt(home)
         target = load_target(home, tuple(options.module))
+        target.prepare([way for way in options.way if way in target.ways])
     except GradfuzzError as error:
         send(control, {"failed": str(error)})
         return 2
@@ -69,7 +71,7 @@ def main(arguments: list[str]) -> int:
     # What the library brought stays for good: collections in workers need not look at it, nor copy its pages.
     gc.collect()
     gc.freeze()
-    traits = {"patience": target.patience, "family": target.family, "ways": target.ways}
+    traits = {"patience": target.patience, "family": target.family, "ways": list(target.ways)}
     send(control, {"ready": target.version, "pid": os.getpid(), **traits})
     return _control(target, requests, control)
 
@@ -121,8 +123,7 @@ def _control(target: Any, requests: socket.socket, control: BinaryIO) -> int:
                 continue
             if child == 0:
                 signal.set_wakeup_fd(-1)
-                _become_worker(target, request, socket.socket(fileno=handles[0]))
-                os._exit(0)
+                os._exit(_become_worker(target, request, socket.socket(fileno=handles[0])))
             os.close(handles[0])
             send(control, {"forked": child, "worker": request["worker"]})
 
@@ -139,7 +140,8 @@ def _reap(control: BinaryIO) -> None:
         send(control, {"exited": pid, "signal": killed, "status": os.WEXITSTATUS(status) if not killed else 0})
 
 
-def _become_worker(target: Any, request: dict[str, Any], connection: socket.socket) -> None:
+def _become_worker(target: Any, request: dict[str, Any], connection: socket.socket) -> int:
+    """A worker's life; returns its exit status."""
     from gradfuzz.worker.serve import Worker
 
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -147,7 +149,11 @@ def _become_worker(target: Any, request: dict[str, Any], connection: socket.sock
     _limit_memory(request["memory"])
     progress = Progress(request["progress"])
     missing = raise_walls(os.path.dirname(request["progress"]), request["walls"])
-    Worker(target, connection.makefile("rwb"), progress, missing).serve()
+    try:
+        Worker(target, connection.makefile("rwb"), progress, missing).serve()
+    except Poisoned as error:
+        return error.STATUS
+    return 0
 
 
 def _limit_memory(megabytes: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from typing import Any, Callable
 
@@ -15,6 +15,7 @@ from gradfuzz.program.model import Program
 from gradfuzz.targets.base.plans import Plans
 from gradfuzz.targets.base.protocol import Overload, Refusal, SeedProgram
 from gradfuzz.targets.base.refusals import Refusals
+from gradfuzz.targets.base.ways import declared
 from gradfuzz.targets.homes import Home
 from gradfuzz_mlx.bounds import BoundedCompiler
 from gradfuzz_mlx.graph import Graph
@@ -33,7 +34,6 @@ class MlxTarget:
     It can be forked for as long as nothing was computed: the first computation starts a thread, which a forked worker has not.
     """
 
-    ways = tuple(WAYS)
     family = 1
     patience = 3.0  # a compiled kernel is built by a C++ compiler, most of a second each
     steady_rules = True
@@ -45,6 +45,7 @@ class MlxTarget:
         self.compiler = BoundedCompiler(self.language)
         self.graphs: Plans[Graph] = Plans(MOST_GRAPHS)
         self._overloads: dict[str, list[Overload]] = {}
+        self.ways = declared(home.data("ways"), WAYS)
         self._refusals = Refusals(home.data("refusals"))
         mx.set_default_device(mx.cpu)
         mx.set_cache_limit(MOST_KEPT)
@@ -78,6 +79,9 @@ class MlxTarget:
                 found = None
             self._overloads[func] = [] if found is None else overloads(found)
         return self._overloads[func]
+
+    def prepare(self, ways: Sequence[str]) -> None:
+        pass  # nothing that bears a fork is worth it
 
     def rules(self) -> dict[str, str]:
         return {}  # MLX keeps no table of its rules

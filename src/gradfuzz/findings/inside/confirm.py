@@ -8,6 +8,7 @@ from typing import Any
 
 from gradfuzz.findings.inside.same import mark
 from gradfuzz.findings.inside.shrink import shrink_edits, shrink_program
+from gradfuzz.findings.inside.stages import at_its_stage
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.mutate.edits import Edit, apply_all
 from gradfuzz.oracles.check import Examination, examine
@@ -15,6 +16,9 @@ from gradfuzz.oracles.verdict import Verdict
 from gradfuzz.program.codec import from_json, to_json
 from gradfuzz.program.model import Program
 from gradfuzz.targets.base.protocol import Target
+
+# Where every candidate costs a compilation, shrinking takes longer.
+COMPILED_FACTOR = 3
 
 
 @dataclass(frozen=True)
@@ -43,11 +47,13 @@ class Confirmed:
 
 def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed | None:
     """The suspicion confirmed and shrunk; None if it was not seen again. Shrinking takes so many seconds of the processor at most."""
+    suspicion = at_its_stage(target, suspicion)
     wanted = mark(suspicion.verdict)
     # Higher orders than that of the suspicion would only cost time.
     options = replace(suspicion.options, order=min(suspicion.options.order, max(1, suspicion.verdict.order)))
     # The processor's time: what else the computer does must not change which Program is the smallest.
-    deadline = time.process_time() + seconds
+    compiles = any(target.ways[s.way].compiles for s in suspicion.verdict.scenarios if s.way in target.ways)
+    deadline = time.process_time() + seconds * (COMPILED_FACTOR if compiles else 1)
 
     def seen(program: Program) -> tuple[Examination, Verdict | None]:
         examination = examine(target, program, options)

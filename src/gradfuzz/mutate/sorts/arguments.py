@@ -6,11 +6,14 @@ import random
 from collections.abc import Iterator
 from typing import Any, Callable
 
-from gradfuzz.mutate.edit import Edit, Menu, Sort, on_call, with_statement
+from gradfuzz.mutate.edit import Edit, Factor, Menu, Sort, on_call, with_statement
 from gradfuzz.program.model import Call, Expr, Let, Program, Tensor, children, rebuild
 from gradfuzz.targets.base.protocol import Parameter
 
 INFINITY = float("inf")  # an order of norms, a bound that is none
+# Of a long list of literals, and of a call with dozens of options, so many are varied systematically.
+MOST_LITERALS = 6
+MOST_OPTIONS = 8
 
 
 def literals(program: Program) -> Iterator[tuple[list[int], Any]]:
@@ -38,17 +41,25 @@ ENUMERATIONS = (
 )  # fmt: skip
 
 
-def other_literal(old: Any, rng: random.Random, words: tuple[str, ...] = ()) -> Any:
-    """Another literal of the same kind."""
+def other_literals(old: Any, words: tuple[str, ...] = ()) -> list[Any]:
+    """Literals of the same kind."""
     if isinstance(old, bool):
-        return not old
+        return [not old]
     if isinstance(old, int):
-        return rng.choice([n for n in (old + 1, old - 1, 0, 1, -1, 2, 3, -2) if n != old])
+        return [n for n in (old + 1, old - 1, 0, 1, -1, 2, 3, -2) if n != old]
     if isinstance(old, float):
-        return rng.choice([x for x in (0.0, 1.0, -1.0, 0.5, 2.0, -old, old * 10, old / 10, 1e-3, 3.0, INFINITY) if x != old])
+        return [x for x in (0.0, 1.0, -1.0, 0.5, 2.0, -old, old * 10, old / 10, 1e-3, 3.0, INFINITY) if x != old]
     families = [words] if old in words else [family for family in ENUMERATIONS if old in family]
-    options = [word for family in families for word in family if word != old]
-    return rng.choice(options) if options else None
+    return [word for family in families for word in family if word != old]
+
+
+def _argument_factors(program: Program, menu: Menu) -> Iterator[Factor]:
+    """Each literal at each of its words and edges."""
+    for path, old in list(literals(program))[:MOST_LITERALS]:
+        others = other_literals(old, _words(program, path, menu) if isinstance(old, str) else ())
+        if others:
+            levels = {repr(new): Edit("argument", path, new) for new in others}
+            yield Factor(f"argument {'.'.join(map(str, path))}", tuple(levels.items()))
 
 
 def draw_argument(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
@@ -57,8 +68,8 @@ def draw_argument(program: Program, rng: random.Random, menu: Menu) -> Edit | No
     if not found:
         return None
     path, old = rng.choice(found)
-    new = other_literal(old, rng, _words(program, path, menu) if isinstance(old, str) else ())
-    return None if new is None else Edit("argument", path, new)
+    others = other_literals(old, _words(program, path, menu) if isinstance(old, str) else ())
+    return Edit("argument", path, rng.choice(others)) if others else None
 
 
 def _words(program: Program, path: list[int], menu: Menu) -> tuple[str, ...]:
@@ -85,41 +96,54 @@ def draw_option(program: Program, rng: random.Random, menu: Menu) -> Edit | None
     if not calls:
         return None
     position, call = rng.choice(calls)
-    given = {key for key, _ in call.kwargs}
-    options: list[Parameter] = []
-    for overload in menu(call.func):
-        options += [p for p in overload[len(call.args) :] if not p.required and p.name not in given and p.kind in _CHOICES]
+    options = _options(call, menu)
     if not options:
         return None
     parameter = rng.choice(options)
-    value = _CHOICES[parameter.kind](parameter, rng)
-    return None if value is None else Edit("set_keyword", [position], [parameter.name, value])
+    values = _CHOICES[parameter.kind](parameter)
+    return Edit("set_keyword", [position], [parameter.name, rng.choice(values)]) if values else None
 
 
-def _an_int(parameter: Parameter, rng: random.Random) -> Any:
+def _options(call: Call, menu: Menu) -> list[Parameter]:
+    """What the call leaves at its default."""
+    given = {key for key, _ in call.kwargs}
+    overloads = menu(call.func)
+    return [p for o in overloads for p in o[len(call.args) :] if not p.required and p.name not in given and p.kind in _CHOICES]
+
+
+def _option_factors(program: Program, menu: Menu) -> Iterator[Factor]:
+    """Each option at each of its words and edges."""
+    for position, call in outer_calls(program):
+        options = {p.name: p for p in _options(call, menu)}
+        for parameter in list(options.values())[:MOST_OPTIONS]:
+            levels = {repr(v): Edit("set_keyword", [position], [parameter.name, v]) for v in _CHOICES[parameter.kind](parameter)}
+            if levels:
+                yield Factor(f"option {position}.{parameter.name}", tuple(levels.items()))
+
+
+def _an_int(parameter: Parameter) -> list[Any]:
     near = [parameter.default + 1, parameter.default - 1] if isinstance(parameter.default, int) else []
-    return rng.choice([*near, 0, 1, -1, 2])
+    return [*near, 0, 1, -1, 2]
 
 
-def _a_float(parameter: Parameter, rng: random.Random) -> Any:
+def _a_float(parameter: Parameter) -> list[Any]:
     near = [parameter.default * 10, parameter.default / 10] if isinstance(parameter.default, float) else []
-    return rng.choice([*near, 0.0, 0.5, 1.0, 2.0, -1.0, 1e-3, INFINITY])
+    return [*near, 0.0, 0.5, 1.0, 2.0, -1.0, 1e-3, INFINITY]
 
 
-def _a_bool(parameter: Parameter, rng: random.Random) -> Any:
-    return not parameter.default
+def _a_bool(parameter: Parameter) -> list[Any]:
+    return [not parameter.default]
 
 
-def _a_word(parameter: Parameter, rng: random.Random) -> Any:
-    options = [word for word in parameter.words if word != parameter.default]
-    return rng.choice(options) if options else None
+def _a_word(parameter: Parameter) -> list[Any]:
+    return [word for word in parameter.words if word != parameter.default]
 
 
-def _some_ints(parameter: Parameter, rng: random.Random) -> Any:
-    return rng.choice(([0], [-1], [0, 1], [1], [2, 2]))
+def _some_ints(parameter: Parameter) -> list[Any]:
+    return [[0], [-1], [0, 1], [1], [2, 2]]
 
 
-_CHOICES: dict[str, Callable[[Parameter, random.Random], Any]] = {
+_CHOICES: dict[str, Callable[[Parameter], list[Any]]] = {
     "int": _an_int, "float": _a_float, "number": _a_float, "bool": _a_bool, "str": _a_word, "ints": _some_ints,
 }  # fmt: skip
 
@@ -201,8 +225,8 @@ def _by_position(call: Call, key: str) -> Call | None:
 
 
 SORTS = [
-    Sort("argument", 7, draw_argument, {"argument": _argument}),
+    Sort("argument", 7, draw_argument, {"argument": _argument}, factors=_argument_factors),
     Sort("dropped", 2, draw_dropped, {"drop_keyword": on_call(_drop_keyword)}, counted=str),
-    Sort("option", 5, draw_option, {"set_keyword": on_call(_set_keyword)}, counted=lambda value: str(value[0])),
+    Sort("option", 5, draw_option, {"set_keyword": on_call(_set_keyword)}, counted=lambda value: str(value[0]), factors=_option_factors),
     Sort("naming", 1, draw_naming, {"by_name": on_call(_by_name), "by_position": on_call(_by_position)}),
 ]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 
-from gradfuzz.mutate.edit import Edit, Menu, Sort, floating, on_input
+from gradfuzz.mutate.edit import Edit, Factor, Menu, Sort, floating, on_input
+from gradfuzz.program.codec import values_to_json
 from gradfuzz.program.model import Expr, Let, Program, Ref, Tensor, rebuild
 
 
@@ -17,12 +19,31 @@ def _draw_grad(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
     return Edit("grad", name, not recipe.grad)
 
 
+def _grad_factors(program: Program, menu: Menu) -> Iterator[Factor]:
+    """Each input constant while the others are differentiated."""
+    inputs = floating(program)
+    if len(inputs) > 1:
+        yield Factor("constant", tuple((name, Edit("grad", name, not recipe.grad)) for name, recipe in inputs))
+
+
 def _draw_same(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
     if any(call.func.endswith("_") for call in program.calls()):
         return None  # an in-place call that reads what it overwrites promises nothing
-    inputs = floating(program)
-    pairs = [(a, b) for a, r in inputs for b, s in inputs if a != b and r.shape == s.shape and r.dtype == s.dtype]
+    pairs = _alike(program)
     return Edit("same_tensor", *rng.choice(pairs)) if pairs else None
+
+
+def _alike(program: Program) -> list[tuple[str, str]]:
+    inputs = floating(program)
+    return [(a, b) for a, r in inputs for b, s in inputs if a != b and r.shape == s.shape and r.dtype == s.dtype]
+
+
+def _same_factors(program: Program, menu: Menu) -> Iterator[Factor]:
+    """Two inputs with equal numbers, and one tensor in the place of both."""
+    pairs = [(a, b) for a, b in _alike(program) if a < b]
+    if pairs and not any(call.func.endswith("_") for call in program.calls()):
+        equal = [(f"{a} = {b}", Edit("values", b, values_to_json(program.inputs[a].values))) for a, b in pairs]
+        yield Factor("equal", (*equal, *((f"{a} is {b}", Edit("same_tensor", a, b)) for a, b in pairs)))
 
 
 def _same_tensor(program: Program, where: str, value: str) -> Program | None:
@@ -38,6 +59,6 @@ def _same_tensor(program: Program, where: str, value: str) -> Program | None:
 
 
 SORTS = [
-    Sort("grad", 5, _draw_grad, {"grad": on_input(lambda r, v: replace(r, grad=v))}),
-    Sort("same", 2, _draw_same, {"same_tensor": _same_tensor}),
+    Sort("grad", 5, _draw_grad, {"grad": on_input(lambda r, v: replace(r, grad=v))}, factors=_grad_factors),
+    Sort("same", 2, _draw_same, {"same_tensor": _same_tensor}, factors=_same_factors),
 ]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 
-from gradfuzz.mutate.edit import Edit, Menu, Sort, on_input, pick
-from gradfuzz.program.model import Program
+from gradfuzz.mutate.edit import Edit, Factor, Menu, Sort, floating, on_input, pick
+from gradfuzz.program.model import LAYOUTS, Program
 
 
 def draw(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
@@ -19,4 +20,9 @@ def draw(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
     return Edit("layout", picked[0], rng.choice(options))
 
 
-SORTS = [Sort("layout", 6, draw, {"layout": on_input(lambda r, v: replace(r, layout=v))}, shared=False, counted=str)]
+def factors(program: Program, menu: Menu) -> Iterator[Factor]:
+    for name, _ in floating(program)[:1]:
+        yield Factor("layout", tuple((layout, Edit("layout", name, layout)) for layout in LAYOUTS[1:]), shared=False)
+
+
+SORTS = [Sort("layout", 6, draw, {"layout": on_input(lambda r, v: replace(r, layout=v))}, shared=False, counted=str, factors=factors)]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from gradfuzz.mutate.edit import Apply, Edit, Menu, Sort, on_input
+from gradfuzz.mutate.edit import Apply, Edit, Factor, Menu, Sort, on_input
 from gradfuzz.program.limits import MAX_ELEMENTS
 from gradfuzz.program.model import Program
 
+# Of the sizes of a Program so many are varied systematically.
+MOST_SIZES = 3
 MUTANT_ELEMENTS = min(MAX_ELEMENTS, 2**16)
 
 
@@ -61,6 +64,18 @@ def _draw_rank(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
     return _bounded(program, Edit("batch", None, rng.choice((1, 2, 3, 0)))) if rng.random() < 0.7 else Edit("unbatch")
 
 
+def _factors(program: Program, menu: Menu) -> Iterator[Factor]:
+    """The size classes: a number, nothing, one element, one more, another dimension; each input spread over the others."""
+    inputs = program.inputs
+    sizes = sorted({n for r in inputs.values() for n in r.shape})
+    levels = [(f"{old} to {new}", Edit("size", old, new)) for old in sizes[:MOST_SIZES] for new in (0, 1, old + 1) if new != old]
+    levels += [("batched", Edit("batch", None, 2)), ("unbatched", Edit("unbatch"))]
+    levels += [(f"{name} a number", Edit("shape", name, [])) for name, r in inputs.items() if r.shape]
+    if len(inputs) > 1:
+        levels += [(f"{name} spread", Edit("shape", name, [1] * len(r.shape))) for name, r in inputs.items() if r.elements > 1]
+    yield Factor("size", tuple(level for level in levels if _bounded(program, level[1])))
+
+
 _APPLY: dict[str, Apply] = {
     "size": _size, "shape": on_input(lambda r, v: replace(r, shape=tuple(v))), "batch": _batch, "unbatch": _unbatch,
 }  # fmt: skip
@@ -74,7 +89,7 @@ def _bounded(program: Program, edit: Edit) -> Edit | None:
 
 
 SORTS = [
-    Sort("size", 8, _draw_size, {"size": _APPLY["size"]}),
+    Sort("size", 8, _draw_size, {"size": _APPLY["size"]}, factors=_factors),
     Sort("shape", 3, _draw_shape, {"shape": _APPLY["shape"]}),
     Sort("rank", 2, _draw_rank, {"batch": _APPLY["batch"], "unbatch": _APPLY["unbatch"]}),
 ]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from gradfuzz.mutate.edit import Edit, Menu, Sort, on_input, pick
+from gradfuzz.mutate.edit import Edit, Factor, Menu, Sort, floating, on_input, pick
 from gradfuzz.program.model import COMPLEXES, DISCRETE, FLOATS, Program
+
+# Types of one input beside others of another.
+ALONE = ("float32", "complex128", "int64")
 
 
 def draw(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
@@ -37,4 +41,16 @@ def _same_kind(old: str, new: str) -> str:
     return new
 
 
-SORTS = [Sort("dtype", 11, draw, {"dtype": on_input(lambda r, v: replace(r, dtype=v)), "dtypes": _all_dtypes}, counted=str)]
+def factors(program: Program, menu: Menu) -> Iterator[Factor]:
+    """All floating inputs together, and each by itself where there are several."""
+    inputs = floating(program)
+    used = {recipe.dtype for _, recipe in inputs}
+    levels = [(to, Edit("dtypes", None, to)) for to in (*FLOATS, *COMPLEXES) if inputs and used != {to}]
+    if len(inputs) > 1:
+        levels += [(f"{name} {to}", Edit("dtype", name, to)) for name, r in inputs for to in ALONE if r.dtype != to]
+    yield Factor("type", tuple(levels))
+
+
+SORTS = [
+    Sort("dtype", 11, draw, {"dtype": on_input(lambda r, v: replace(r, dtype=v)), "dtypes": _all_dtypes}, counted=str, factors=factors)
+]

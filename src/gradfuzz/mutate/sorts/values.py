@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 
-from gradfuzz.mutate.edit import Edit, Menu, Sort, on_input, pick
-from gradfuzz.mutate.numbers import other_values
+from gradfuzz.mutate.edit import Edit, Factor, Menu, Sort, floating, on_input, pick
+from gradfuzz.mutate.numbers import kinds_of_numbers, other_values
 from gradfuzz.program.codec import values_from_json, values_to_json
 from gradfuzz.program.model import Program
+
+# Beyond the first few inputs of a Program (weights, biases, statistics) pairs of numbers are left to chance.
+MOST_VARIED = 3
 
 
 def draw(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
@@ -19,4 +23,10 @@ def draw(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
     return Edit("values", name, values_to_json(other_values(recipe.values, rng)))
 
 
-SORTS = [Sort("values", 51, draw, {"values": on_input(lambda r, v: replace(r, values=values_from_json(v)))}, shared=False)]
+def factors(program: Program, menu: Menu) -> Iterator[Factor]:
+    for name, recipe in floating(program)[:MOST_VARIED]:
+        kinds = kinds_of_numbers(recipe.values).items()
+        yield Factor(f"numbers of {name}", tuple((kind, Edit("values", name, values_to_json(v))) for kind, v in kinds), shared=False)
+
+
+SORTS = [Sort("values", 51, draw, {"values": on_input(lambda r, v: replace(r, values=values_from_json(v)))}, shared=False, factors=factors)]

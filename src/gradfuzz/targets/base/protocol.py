@@ -13,6 +13,7 @@ from typing import Any, Callable, Protocol
 from gradfuzz.program.language import Language
 from gradfuzz.program.model import Program
 from gradfuzz.targets.base.scenario import Scenario
+from gradfuzz.targets.base.ways import Ways
 
 Array = Any
 
@@ -49,7 +50,7 @@ class Outcome:
 class Refusal:
     """How a target reads one of its own error messages."""
 
-    kind: str  # unsupported, internal, memory, overwritten, malformed, gauge, invalid, outside, error
+    kind: str  # unsupported, internal, memory, overwritten, malformed, gauge, invalid, outside, poisoned, error
     message: str
     symptom: str = ""  # the message as far as it tells bugs apart: no numbers, no names of types
     names_fault: bool = False  # the message names the operator at fault, whoever calls it
@@ -122,7 +123,7 @@ class Target(Protocol):
     name: str
     version: str
     language: Language
-    ways: tuple[str, ...]  # further ways to run a scenario, which must give what the plain one gives
+    ways: Ways  # further ways to run a scenario, which must give what the plain one gives, by name
     # Mutants in a row that share everything but their numbers: 1, or, where another shape costs a compilation, as many as take its time.
     family: int
     patience: float  # by how much longer than others its mutants may take
@@ -131,6 +132,9 @@ class Target(Protocol):
 
     def point(self, program: Program, arrays: list[Array] | None = None) -> Point:
         """Bind a Program. `arrays` replaces the numbers of the differentiable inputs, in order."""
+
+    def prepare(self, ways: Sequence[str]) -> None:
+        """What these ways need that can be paid for once, before workers are forked: imports, headers. Nothing that bears no fork."""
 
     def classify(self, error: BaseException) -> Refusal:
         """Read an error of the library's."""

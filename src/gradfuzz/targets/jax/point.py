@@ -17,9 +17,10 @@ from gradfuzz.targets.base.compiled import CompiledPoint, plan_key
 from gradfuzz.targets.base.dtypes import DOUBLE_UNIT, UNITS, as_seen
 from gradfuzz.targets.base.evaluate import Compiler, Env, run_steps
 from gradfuzz.targets.base.plans import Plans
-from gradfuzz.targets.base.protocol import Vec
+from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import DIRECT, REVERSE, Scenario
 from gradfuzz.targets.jax.bundle import JaxPlan
+from gradfuzz.targets.jax.device import on
 from gradfuzz.targets.jax.rules import Rules
 
 Array = Any
@@ -38,7 +39,9 @@ class JaxPoint(CompiledPoint):
         self, program: Program, compiler: Compiler, plans: Plans[JaxPlan], rules: Rules, arrays: list[Array] | None = None
     ) -> None:  # fmt: skip
         super().__init__(program, compiler, arrays)
+        self.program, self.compiler = program, compiler
         self._rules, self._plans = rules, plans
+        self._there: dict[str, JaxPoint] = {}  # on other devices
         self._key = plan_key(program, plans)
         self.resting = list(self.fixed.values())
         self.unit = DOUBLE_UNIT
@@ -76,6 +79,19 @@ class JaxPoint(CompiledPoint):
             self._plans.keep(self._key, plan)
         self.plan, self.unit = plan, plan.unit
         return plan.looks
+
+    def run(self, scenario: Scenario, us: Sequence[Vec], v: Vec | None, along: Vec | None = None, shift: float = 0.0) -> Outcome:
+        if not scenario.device:
+            return super().run(scenario, us, v, along, shift)
+        with on(scenario.device):
+            return self._elsewhere(scenario.device).run(scenario.plain.in_way(scenario.way), us, v, along, shift)
+
+    def _elsewhere(self, device: str) -> JaxPoint:
+        """The same Program with plans of its own: what was compiled for one device is of no use to another."""
+        if device not in self._there:
+            point = self._there[device] = JaxPoint(self.program, self.compiler, Plans(1), self._rules, self.leaves)
+            point.foreseen()
+        return self._there[device]
 
     def first(self) -> list[Array]:
         """F at the inputs."""

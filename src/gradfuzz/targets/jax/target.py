@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from typing import Any, Callable
 
@@ -29,6 +29,7 @@ from gradfuzz.targets.base.evaluate import Compiler  # noqa: E402
 from gradfuzz.targets.base.parameters import overloads  # noqa: E402
 from gradfuzz.targets.base.plans import Plans  # noqa: E402
 from gradfuzz.targets.base.protocol import Overload, Refusal, SeedProgram  # noqa: E402
+from gradfuzz.targets.base.ways import declared  # noqa: E402
 from gradfuzz.targets.homes import Home  # noqa: E402
 from gradfuzz.targets.jax.api import import_all  # noqa: E402
 from gradfuzz.targets.jax.bundle import JaxPlan, release  # noqa: E402
@@ -44,7 +45,6 @@ class JaxTarget:
     It can be forked for as long as its runtime has not started: nothing is computed before a worker gets its first job.
     """
 
-    ways = tuple(WAYS)
     family = 768
     patience = 2.0
     steady_rules = False
@@ -57,6 +57,7 @@ class JaxTarget:
         self.plans: Plans[JaxPlan] = Plans(MOST_PLANS, release)
         self.notes = Rules()
         self._overloads: dict[str, list[Overload]] = {}
+        self.ways = declared(home.data("ways"), WAYS)
         self._refusals = JaxRefusals(home.data("refusals"))
         jax.config.update("jax_enable_x64", True)
         warnings.filterwarnings("ignore")
@@ -88,6 +89,9 @@ class JaxTarget:
             except ProgramError:
                 self._overloads[func] = []
         return self._overloads[func]
+
+    def prepare(self, ways: Sequence[str]) -> None:
+        pass  # its runtime bears no fork: nothing may be computed yet
 
     def rules(self) -> dict[str, str]:
         return existing_rules()

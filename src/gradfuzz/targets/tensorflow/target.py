@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Callable
 
 import tensorflow as tf
@@ -15,6 +15,7 @@ from gradfuzz.targets.base.evaluate import Compiler
 from gradfuzz.targets.base.parameters import overloads
 from gradfuzz.targets.base.plans import Plans
 from gradfuzz.targets.base.protocol import Overload, Refusal, SeedProgram
+from gradfuzz.targets.base.ways import declared
 from gradfuzz.targets.homes import Home
 from gradfuzz.targets.tensorflow.modules import is_module_class
 from gradfuzz.targets.tensorflow.point import MOST_PLANS, Kept, TensorflowPoint
@@ -29,7 +30,6 @@ class TensorflowTarget:
     It can be forked for as long as its runtime has not started: nothing is computed before a worker gets its first job.
     """
 
-    ways = tuple(WAYS)
     family = 32
     patience = 2.0
     steady_rules = True
@@ -42,6 +42,7 @@ class TensorflowTarget:
         self.plans: Kept = Plans(MOST_PLANS)
         self.notes = Rules()
         self._overloads: dict[str, list[Overload]] = {}
+        self.ways = declared(home.data("ways"), WAYS)
         self._refusals = TensorflowRefusals(home.data("refusals"))
         warnings.filterwarnings("ignore")
         tf.get_logger().setLevel("FATAL")
@@ -79,6 +80,9 @@ class TensorflowTarget:
             except ProgramError:
                 self._overloads[func] = []
         return self._overloads[func]
+
+    def prepare(self, ways: Sequence[str]) -> None:
+        pass  # its runtime bears no fork: nothing may be computed yet
 
     def rules(self) -> dict[str, str]:
         return {f"reverse:{name}": reason for name, reason in existing_rules().items()}

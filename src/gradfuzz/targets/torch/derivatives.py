@@ -182,7 +182,7 @@ def _with_transforms(
         seen[:] = function(inputs)
         return tuple(seen)
 
-    _, result = folded(_Transforms(), watched, [x.detach() for x in xs], modes, us, v)
+    _, result = folded(Transforms(), watched, [x.detach() for x in xs], modes, us, v)
     return [_unwrapped(o).detach() for o in seen], [r.detach() for r in result]
 
 
@@ -193,7 +193,7 @@ def _unwrapped(tensor: torch.Tensor) -> torch.Tensor:
     return tensor
 
 
-class _Transforms:
+class Transforms:
     """`torch.func` as the fold wants it."""
 
     def push(self, g: Function, xs: Tensors, u: Tensors) -> tuple[Any, Any]:

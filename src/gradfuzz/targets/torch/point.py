@@ -13,28 +13,42 @@ from gradfuzz.program.model import Program, Tensor
 from gradfuzz.program.values import size_of
 from gradfuzz.targets.base.binding import Binding
 from gradfuzz.targets.base.dtypes import DOUBLE_UNIT
-from gradfuzz.targets.base.evaluate import Compiler, run_steps
+from gradfuzz.targets.base.evaluate import Compiler, Env, run_steps
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Modes, Scenario
 from gradfuzz.targets.torch import tape
-from gradfuzz.targets.torch.derivatives import forward, nested, reverse, set_grad
+from gradfuzz.targets.torch.derivatives import Function, forward, nested, reverse, set_grad
+from gradfuzz.targets.torch.device import on_device
 from gradfuzz.targets.torch.modules import Module, build_module
 from gradfuzz.targets.torch.tensors import UNITS, floating, make_tensor, to_numpy
+from gradfuzz.targets.torch.ways import DERIVATIVES, FUNCTIONS
 
 Array = Any
 RNG_SEED = 20240229
 _manual_seed = torch.default_generator.manual_seed
 
 
+class Given:
+    """F with other tensors in the place of those that are not differentiated: as good as a point where only F is wanted."""
+
+    def __init__(self, point: TorchPoint, others: Sequence[torch.Tensor]) -> None:
+        self.point, self.others = point, others
+
+    def function(self, xs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        return tuple(floating(run_steps(self.point.steps, self.point.environment(xs, self.others))))
+
+
 class TorchPoint(Binding):
     """One Program at one point."""
 
-    def __init__(self, program: Program, compiler: Compiler, arrays: list[Array] | None = None) -> None:
-        self.program, self.compiler, self.arrays = program, compiler, arrays
+    def __init__(self, program: Program, compiler: Compiler, arrays: list[Array] | None = None, device: str = "") -> None:
+        self.program, self.compiler, self.arrays, self.device = program, compiler, arrays, device
+        self._elsewhere: TorchPoint | None = None  # the same Program on another device
         self.mutates = False
         self.random = False
         self._taped: list[torch.Tensor] = []
         self._ran: set[Modes] = set()
+        self.output_dtypes: list[torch.dtype] = []
         self._dtypes: set[torch.dtype] = set()
         self._bind()
 
@@ -54,7 +68,18 @@ class TorchPoint(Binding):
                 self.add_leaf(f"{name}.{parameter}", tensor, None, size_of(to_numpy(tensor)))
 
     def leaf(self, array: Array, recipe: Tensor) -> torch.Tensor:
-        return make_tensor(array, recipe)
+        made = make_tensor(array, recipe)
+        return made.to(self.device) if self.device else made
+
+    def elsewhere(self, device: str) -> TorchPoint:
+        """The same Program on another device, at the same numbers."""
+        if self.random:
+            raise NotImplementedError("another device draws other random numbers")
+        if self._elsewhere is None or self._elsewhere.device != device:
+            point = on_device(device, lambda: TorchPoint(self.program, self.compiler, self.inputs, device))
+            point.mutates, point.output_dtypes, point._dtypes = self.mutates, self.output_dtypes, self._dtypes
+            self._elsewhere = point
+        return self._elsewhere
 
     def _module_dtype(self) -> torch.dtype:
         tensors = [t for t in [*self.leaves, *self.resting.values()] if isinstance(t, torch.Tensor)]
@@ -73,8 +98,16 @@ class TorchPoint(Binding):
 
     def function(self, xs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """F at xs: the floating outputs, flattened."""
+        if self.random:
+            _manual_seed(RNG_SEED)
+        return floating(run_steps(self.steps, self.environment(xs)))
+
+    def environment(self, xs: Sequence[torch.Tensor], others: Sequence[torch.Tensor] | None = None) -> Env:
+        """What F's steps start from; `others` are tensors in the place of those that are not differentiated."""
         env = dict(zip(self.plain_names, xs))
         env.update(self.resting)
+        if others is not None:
+            env.update(zip(self._other_names(), others))
         if self.mutates:
             for name, value in env.items():
                 if isinstance(value, torch.Tensor):
@@ -85,9 +118,7 @@ class TorchPoint(Binding):
                 count = len(module.parameters)
                 env[name] = module.bound(xs[position : position + count])
                 position += count
-        if self.random:
-            _manual_seed(RNG_SEED)
-        return floating(run_steps(self.steps, env))
+        return env
 
     def first(self) -> list[Array]:
         """F at the inputs, and what that run teaches, remembered for the calls: whether F writes to its inputs or draws random numbers."""
@@ -103,7 +134,8 @@ class TorchPoint(Binding):
                 self.compiler.traits[key] = (self.mutates, self.random)
         if len(outputs) > 0 and max([o.numel() for o in outputs]) > MAX_ELEMENTS:
             raise ProgramError("the output is larger than a Program may make")
-        self._dtypes = {t.dtype for t in outputs}
+        self.output_dtypes = [t.dtype for t in outputs]
+        self._dtypes = set(self.output_dtypes)
         return [to_numpy(o) for o in outputs]
 
     def _learn(self) -> list[torch.Tensor]:
@@ -126,33 +158,76 @@ class TorchPoint(Binding):
     # The scenarios -------------------------------------------------------------------------------------------------
 
     def run(self, scenario: Scenario, us: Sequence[Vec], v: Vec | None, along: Vec | None = None, shift: float = 0.0) -> Outcome:
+        if scenario.device:
+            there, here = self.elsewhere(scenario.device), scenario.plain.in_way(scenario.way)
+            return on_device(scenario.device, lambda: there.run(here, us, v, along, shift))
         modes = scenario.modes
-        if scenario.way:
-            raise NotImplementedError(f"there is no way {scenario.way!r} to run PyTorch")
         xs = self.leaves
         set_grad(False)
         if along is not None:
             xs = [torch.add(x, d, alpha=shift) for x, d in zip(xs, self.native(along))]
+        if not scenario.way:
+            outcome = self._differentiated(self.function, xs, modes, us, v, self._taped)
+            self._ran.add(modes)
+            return outcome
+        if scenario.way in FUNCTIONS:
+            return self._differentiated(FUNCTIONS[scenario.way](self), xs, modes, us, v, [])
+        return DERIVATIVES[scenario.way](self, xs, modes, us, v)
+
+    def _differentiated(
+        self, function: Function, xs: Sequence[torch.Tensor], modes: Modes, us: Sequence[Vec], v: Vec | None, taped: list[torch.Tensor]
+    ) -> Outcome:  # fmt: skip
         if not modes:
-            outputs = [to_numpy(o) for o in self.function(xs)]
+            outputs = [to_numpy(o) for o in function(xs)]
             return Outcome(outputs, outputs)
         assert v is not None
-        weights = self.native_like(v)
         if modes == ("r",):
-            outcome = reverse(self.function, xs, us[0].arrays, weights, self._taped)
-        elif modes == ("f",):
-            outcome = forward(self.function, xs, self.native(us[0]))
-        else:
-            outcome = nested(self.function, xs, modes, [self.native(u) for u in us], weights)
-        self._ran.add(modes)
-        return outcome
+            return reverse(function, xs, us[0].arrays, self.native_like(v), taped)
+        if modes == ("f",):
+            return forward(function, xs, self.native(us[0]))
+        return nested(function, xs, modes, [self.native(u) for u in us], self.native_like(v))
 
     def run_alone(self, scenario: Scenario, us: Sequence[Vec], v: Vec | None) -> Outcome:
         self.first()
         return self.run(scenario, us, v)
 
+    # What ways need of it --------------------------------------------------------------------------------------------
+
+    def seedless(self, xs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """F with whatever random numbers come next."""
+        return floating(run_steps(self.steps, self.environment(xs)))
+
+    def reseed(self) -> None:
+        """F's random numbers from here on are those that it always draws."""
+        if self.random:
+            _manual_seed(RNG_SEED)
+
+    def raw(self, xs: Sequence[torch.Tensor]) -> Any:
+        """What the last call gives, in whatever layout."""
+        return run_steps(self.steps, self.environment(xs))
+
+    def _other_names(self) -> list[str]:
+        return [name for name, value in self.resting.items() if isinstance(value, torch.Tensor)]
+
+    def others(self) -> list[torch.Tensor]:
+        """The tensors that are not differentiated."""
+        return [self.resting[name] for name in self._other_names()]
+
+    def of_tensors(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """F of all its tensors: the inputs, then the others. It serves every Program that differs in its numbers alone."""
+        return self.given(tensors[len(self.leaves) :]).function(tensors[: len(self.leaves)])
+
+    def given(self, others: Sequence[torch.Tensor]) -> Given:
+        return Given(self, others)
+
+    def in_tape(self, function: Function, xs: Sequence[torch.Tensor], modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
+        """Another function in F's place, differentiated as F is."""
+        return self._differentiated(function, xs, modes, us, v, [])
+
     def native(self, u: Vec) -> list[torch.Tensor]:
         """A direction in input space as tensors of the inputs' dtypes."""
+        if self.device:
+            return [torch.from_numpy(a).to(x.dtype).to(self.device) for a, x in zip(u.arrays, self.leaves)]
         if u.native is None:
             made = [torch.from_numpy(a) for a in u.arrays]
             u.native = [t if t.dtype == x.dtype else t.to(x.dtype) for t, x in zip(made, self.leaves)]
@@ -160,6 +235,8 @@ class TorchPoint(Binding):
 
     def native_like(self, v: Vec) -> list[torch.Tensor]:
         """A direction in output space as tensors; its arrays have the outputs' dtypes already."""
+        if self.device:
+            return [torch.from_numpy(a).to(self.device) for a in v.arrays]
         if v.native is None:
             v.native = [torch.from_numpy(a) for a in v.arrays]
         native: list[torch.Tensor] = v.native

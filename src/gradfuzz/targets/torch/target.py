@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Callable
 
 import torch
@@ -12,13 +12,15 @@ import torch.autograd.forward_ad as fwd
 from gradfuzz.program.model import Program
 from gradfuzz.targets.base.evaluate import Compiler
 from gradfuzz.targets.base.protocol import Overload, Point, Refusal, SeedProgram
+from gradfuzz.targets.base.ways import declared
 from gradfuzz.targets.homes import Home
-from gradfuzz.targets.torch import tape
+from gradfuzz.targets.torch import compile, tape
 from gradfuzz.targets.torch.derivatives import functional
 from gradfuzz.targets.torch.modules import is_module_class
 from gradfuzz.targets.torch.parameters import overloads
 from gradfuzz.targets.torch.point import TorchPoint
 from gradfuzz.targets.torch.refusals import TorchRefusals
+from gradfuzz.targets.torch.ways import COMPILED, WAYS
 
 
 def _warm_up() -> None:
@@ -34,7 +36,6 @@ def _warm_up() -> None:
 class TorchTarget:
     """The installed PyTorch, single-threaded, warnings off."""
 
-    ways: tuple[str, ...] = ()
     family = 1
     patience = 1.0
     steady_rules = True
@@ -44,6 +45,7 @@ class TorchTarget:
         self.version = str(torch.__version__).split("+")[0]
         self.language = home.language(modules)
         self.compiler = Compiler(self.language, is_module_class)
+        self.ways = declared(home.data("ways"), [name for name in WAYS if hasattr(torch, "compile") or name not in COMPILED])
         self._refusals = TorchRefusals(home.data("refusals"))
         torch.set_num_threads(1)
         warnings.filterwarnings("ignore")
@@ -71,7 +73,11 @@ class TorchTarget:
     def forget(self) -> None:
         """What batches before this one taught does not count: each answers for itself."""
         tape.forget()
+        compile.KEPT.forget()
         self.compiler.forget()
+
+    def prepare(self, ways: Sequence[str]) -> None:
+        compile.prepare(ways)
 
     def rules(self) -> dict[str, str]:
         from gradfuzz.targets.torch.rules import existing_rules

@@ -35,7 +35,7 @@ def to_numpy(tensor: torch.Tensor) -> Array:
         return tensor.numpy()
     except (RuntimeError, TypeError):
         pass  # on a tape, a conjugated or negated view, a symbolic zero, or a type that NumPy lacks
-    tensor = tensor.detach().clone().resolve_conj().resolve_neg()
+    tensor = tensor.detach().cpu().clone().resolve_conj().resolve_neg()
     if tensor.dtype == torch.bfloat16:
         tensor = tensor.float()
     elif tensor.dtype == torch.complex32:

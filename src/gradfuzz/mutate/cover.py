@@ -1,0 +1,200 @@
+"""Every value, then every pair: a covering design over what can be varied of a seed, grown batch by batch.
+
+A level is one value of one factor, and costs one edit. Each level is tried alone first: what an API refuses alone is not tried with
+others. Rows then put levels of many factors together, greedily those with the most pairs that nobody has met; a row that is refused leaves
+its pairs in doubt, and each of them is tried by itself. What was met is a bit in an integer, so that a whole API fits into a few hundred
+bytes; the rows of a batch depend on the bits at its beginning alone.
+
+Generators of covering arrays take all factors at once and know of no refusals, and this runs beside the library, where nothing can be
+installed: hence a greedy one of our own, as AETG and its like are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+from typing import Any
+
+from gradfuzz.mutate.edit import Edit, Factor, Menu
+from gradfuzz.mutate.edits import SORTS
+from gradfuzz.program.model import Program
+
+# A row changes so many things at most: each more brings more pairs, and another reason to be refused.
+WIDTH = 6
+# Where mutants share a compilation, so many of them do.
+MOST_OF_A_FAMILY = 48
+# A compiler chooses its own layout.
+LAYOUT = "layout"
+
+Row = tuple[int, ...]  # levels by their number, in the order in which their edits are made
+
+
+@dataclass(frozen=True)
+class Cover:
+    """What was met so far: bits of levels that ran or were refused by themselves; of pairs that are settled, in doubt, or barred.
+
+    A pair is settled once a mutant with both ran, or one with nothing but both was refused; it is barred where one of the two is refused
+    alone.
+    """
+
+    levels: int = 0  # how many there are; 0: nobody has looked yet
+    pairs: int = 0  # how many pairs of levels of different factors there are
+    ran: int = 0
+    refused: int = 0
+    settled: int = 0
+    doubted: int = 0
+    barred: int = 0
+
+    def __or__(self, other: Cover) -> Cover:
+        settled = self.settled | other.settled
+        return Cover(
+            max(self.levels, other.levels), max(self.pairs, other.pairs), self.ran | other.ran, self.refused | other.refused, settled,
+            (self.doubted | other.doubted) & ~settled, self.barred | other.barred,
+        )  # fmt: skip
+
+    @property
+    def levels_met(self) -> int:
+        return _count(self.ran | self.refused)
+
+    @property
+    def pairs_met(self) -> int:
+        return _count(self.settled & ~self.barred)
+
+    @property
+    def pairs_possible(self) -> int:
+        return self.pairs - _count(self.barred)
+
+    @property
+    def complete(self) -> bool:
+        return 0 < self.levels == self.levels_met and self.pairs_met >= self.pairs_possible
+
+    def to_json(self) -> list[Any]:
+        return [self.levels, self.pairs, *(f"{bits:x}" for bits in (self.ran, self.refused, self.settled, self.doubted, self.barred))]
+
+    @staticmethod
+    def from_json(data: Sequence[Any]) -> Cover:
+        levels, pairs, *bits = data
+        ran, refused, settled, doubted, barred = (int(text, 16) for text in bits)
+        return Cover(int(levels), int(pairs), ran, refused, settled, doubted, barred)
+
+
+def _count(bits: int) -> int:
+    return bin(bits).count("1")
+
+
+def _meet(waiting: list[int], row: Row) -> None:
+    for a, b in combinations(row, 2):
+        waiting[a] &= ~(1 << b)
+        waiting[b] &= ~(1 << a)
+
+
+class Design:
+    """The factors of one seed, with what is known of them at the beginning of a batch.
+
+    `family`: mutants that share a compilation. Where one costs nothing (1), each level is tried alone before it is tried with others.
+    Else what needs a compilation is put together boldly, and what is refused is taken apart later; each row meets many rows of numbers.
+    """
+
+    def __init__(self, seed: Program, menu: Menu, known: Cover, family: int = 1) -> None:
+        found = [f for sort in reversed(SORTS) for f in sort.factors(seed, menu) if f.levels]
+        self.factors: list[Factor] = [f for f in found if family == 1 or f.shared or f.name != LAYOUT]
+        self.known, self.family = known, min(family, MOST_OF_A_FAMILY)
+        self._edits: list[Edit] = [edit for factor in self.factors for _, edit in factor.levels]
+        self._factor_of = [number for number, factor in enumerate(self.factors) for _ in factor.levels]
+
+    def families(self) -> Iterator[list[Row]]:
+        """Rows that bring something new, as if each of them ran, until nothing is left to meet; those that share a compilation together.
+
+        The seed itself comes first, as the row of nothing.
+        """
+        waiting, doubted = self._waiting()
+        alone = [(level,) for level in self._unmet()]
+        if self.family == 1:
+            yield from ([row] for row in chain([()], alone, self._wide_rows(waiting), doubted))
+            return
+        own = [level for level, factor in enumerate(self._factor_of) if not self.factors[factor].shared]
+        shared = [level for level, factor in enumerate(self._factor_of) if self.factors[factor].shared]
+        yield [(), *(row for row in alone if row[0] in own)]
+        for row in chain(self._wide_rows(waiting, shared), doubted, (row for row in alone if row[0] in shared)):
+            members = [row]
+            while len(members) < self.family:
+                member = self._wide(waiting, own, row)
+                if member == row:
+                    break
+                members.append(member)
+                _meet(waiting, member)
+            yield members
+        between = [bits & sum(1 << level for level in own) if level in own else 0 for level, bits in enumerate(waiting)]
+        yield list(self._wide_rows(between))
+
+    def _unmet(self) -> list[int]:
+        met = self.known.ran | self.known.refused
+        return [level for level in range(len(self._edits)) if not met >> level & 1]
+
+    def _waiting(self) -> tuple[list[int], list[Row]]:
+        """By level: bits of the levels that it has still to meet; and the pairs that have to be tried by themselves."""
+        known = self.known
+        waiting = [0] * len(self._edits)
+        doubted: list[Row] = []
+        for a, b in combinations([level for level in range(len(self._edits)) if not known.refused >> level & 1], 2):
+            bit = _bit(a, b)
+            if self._factor_of[a] == self._factor_of[b] or known.settled >> bit & 1:
+                continue
+            if known.doubted >> bit & 1:
+                doubted.append((a, b))
+            else:
+                waiting[a] |= 1 << b
+                waiting[b] |= 1 << a
+        return waiting, doubted
+
+    def _wide_rows(self, waiting: list[int], among: Sequence[int] | None = None) -> Iterator[Row]:
+        """Rows until these levels have met all that they can; what they meet beside each other is up to whoever takes the rows."""
+        levels = range(len(waiting)) if among is None else among
+        while any(waiting[level] for level in levels):
+            row = self._wide(waiting, levels, (max(levels, key=lambda level: (_count(waiting[level]), -level)),))
+            _meet(waiting, row)
+            yield row
+
+    def _wide(self, waiting: list[int], levels: Sequence[int], begun: Row) -> Row:
+        """A row with these levels in it, and the one that meets most of those already chosen, and so on."""
+        chosen = list(begun)
+        bits, taken = sum(1 << level for level in begun), {self._factor_of[level] for level in begun}
+        for _ in range(WIDTH - 1):
+            best, gain = -1, 0
+            for level in levels:
+                new = _count(waiting[level] & bits)
+                if new > gain and self._factor_of[level] not in taken:
+                    best, gain = level, new
+            if best < 0:
+                break
+            chosen.append(best)
+            bits |= 1 << best
+            taken.add(self._factor_of[best])
+        return tuple(sorted(chosen))
+
+    def edits(self, row: Row) -> list[Edit]:
+        return [self._edits[level] for level in row]
+
+    def met(self, row: Row, ran: bool) -> Cover:
+        """What the end of a row teaches."""
+        levels, pairs = sum(1 << level for level in row), sum(1 << _bit(a, b) for a, b in combinations(row, 2))
+        learnt = {"ran": levels, "settled": pairs} if ran else {"doubted": pairs}
+        if not ran and len(row) == 1:
+            learnt = {"refused": levels, "barred": self._pairs_of(row[0])}
+        elif not ran and len(row) == 2:
+            learnt = {"settled": pairs}
+        return Cover(len(self._edits), self._pairs(), **learnt)
+
+    def _pairs(self) -> int:
+        sizes = [len(factor.levels) for factor in self.factors]
+        return (sum(sizes) ** 2 - sum(n * n for n in sizes)) // 2
+
+    def _pairs_of(self, level: int) -> int:
+        others = (other for other, factor in enumerate(self._factor_of) if factor != self._factor_of[level])
+        return sum(1 << _bit(min(level, other), max(level, other)) for other in others)
+
+
+def _bit(a: int, b: int) -> int:
+    """Where the pair's bit is, for a < b."""
+    return b * (b - 1) // 2 + a

@@ -1,0 +1,246 @@
+"""Other ways to the same derivatives. A way puts another function in F's place, or another derivative in that of the tape and dual numbers.
+
+What compiles is in compile.py, what calls another form of an operator in forms.py. A way that a release lacks is unsupported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Callable, Optional, cast
+
+import torch
+
+from gradfuzz.targets.base.nesting import derivative as folded
+from gradfuzz.targets.base.protocol import Outcome, Vec
+from gradfuzz.targets.base.scenario import Modes
+from gradfuzz.targets.torch import forms
+from gradfuzz.targets.torch.compile import BACKENDS, HasF, compiled, compiled_around, outcome
+from gradfuzz.targets.torch.derivatives import Function, NestingUnsupported, Tensors, Transforms, functional, inner
+from gradfuzz.targets.torch.layouts import lay_out
+
+if TYPE_CHECKING:
+    from gradfuzz.targets.torch.point import TorchPoint
+
+Found = tuple[Any, Any]  # outputs, derivative: as base/nesting.py has them
+InPlaceOfF = Callable[["TorchPoint"], Function]
+InPlaceOfD = Callable[["TorchPoint", Tensors, Modes, Sequence[Vec], Optional[Vec]], Outcome]
+
+# How a batch's other member differs from the point: enough that mixing the two would show.
+NEIGHBOUR = 1.25
+# A Jacobian with more entries is not made.
+JACOBIAN_ENTRIES = 4096
+
+
+# In the place of F ---------------------------------------------------------------------------------------------------------
+
+
+def checkpointed(point: TorchPoint) -> Function:
+    """F is run again in the backward pass. Random numbers drawn in between must not change what it draws then."""
+    from torch.utils.checkpoint import checkpoint
+
+    def function(xs: Tensors) -> Any:
+        point.reseed()
+        outputs = checkpoint(lambda *inputs: tuple(point.seedless(inputs)), *xs, use_reentrant=False)
+        if point.random:
+            torch.rand(3)
+        return list(outputs)
+
+    return function
+
+
+def autocast(point: TorchPoint) -> Function:
+    """F as mixed precision runs it."""
+    _all_single(point)
+    return lambda xs: _as_usual(point, _autocast(point.function, True)(xs))
+
+
+def autocast_off(point: TorchPoint) -> Function:
+    """Mixed precision outside, and switched off inside: nothing may be left of it."""
+    _all_single(point)
+    return _autocast(_autocast(point.function, False), True)
+
+
+def _autocast(function: Function, enabled: bool) -> Function:
+    def run(xs: Tensors) -> Any:
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=enabled):
+            return function(xs)
+
+    return run
+
+
+def _all_single(point: TorchPoint) -> None:
+    if any(x.dtype != torch.float32 for x in point.leaves):
+        raise NotImplementedError("mixed precision is for float32")
+
+
+def _as_usual(point: TorchPoint, outputs: Any) -> list[torch.Tensor]:
+    """The outputs in the types that F has without autocast; its types are judged by their numbers."""
+    return [o.to(d) for o, d in zip(outputs, point.output_dtypes)]
+
+
+def laid_out(layout: str) -> InPlaceOfF:
+    """F at inputs that lie otherwise in memory."""
+
+    def make(point: TorchPoint) -> Function:
+        if point.random:
+            raise NotImplementedError("random numbers are drawn in the order of memory")
+        if all(lay_out(x, layout).stride() == x.stride() for x in point.leaves):
+            raise NotImplementedError("the inputs lie in memory like that already")
+        return lambda xs: point.function([lay_out(x, layout) for x in xs])
+
+    return make
+
+
+def deterministic(point: TorchPoint) -> Function:
+    """F with algorithms that give the same numbers each time, where the usual ones need not."""
+
+    def function(xs: Tensors) -> Any:
+        before = torch.are_deterministic_algorithms_enabled()
+        torch.use_deterministic_algorithms(True)
+        try:
+            return point.function(xs)
+        finally:
+            torch.use_deterministic_algorithms(before)
+
+    return function
+
+
+def functionalized(point: TorchPoint) -> Function:
+    """F without its writes in place."""
+    if not any(call.func.endswith("_") for call in point.program.calls()):
+        raise NotImplementedError("nothing is written in place")
+    _needed("functionalize")
+    return lambda xs: list(functional.functionalize(lambda *inputs: tuple(point.function(inputs)))(*xs))
+
+
+def traced(point: TorchPoint) -> Function:
+    """`torch.jit.trace`, run often enough that its executor has chosen what it optimises."""
+    if point.random or point.modules:
+        raise NotImplementedError("a trace keeps no seed, and takes no parameters from outside")
+    example = tuple(x.detach() for x in point.leaves)
+    # Outputs that hang on no input would become constants, which a tracer refuses.
+    made = torch.jit.trace(lambda *xs: tuple(point.function(xs)), example, check_trace=False)
+
+    def function(xs: Tensors) -> Any:
+        for _ in range(2):
+            made(*xs)
+        answer = made(*xs)
+        return list(answer) if isinstance(answer, tuple) else [answer]
+
+    return function
+
+
+# In the place of the derivative --------------------------------------------------------------------------------------------
+
+
+def eagerly(derivative: Callable[..., Found]) -> InPlaceOfD:
+    """The derivative of F in a way of this file's, with the point's own tensors."""
+
+    def way(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
+        if not modes or v is None:
+            raise NotImplementedError("there is no derivative to take")
+        with torch.no_grad():
+            found = derivative(point, [x.detach() for x in xs], modes, [point.native(u) for u in us], point.native_like(v))
+        return outcome(found, modes)
+
+    return way
+
+
+def by_transforms(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Found:
+    """`torch.func` throughout: vjp and jvp, nested."""
+    _needed("vjp")
+    return folded(Transforms(), _tuple(point.function), xs, modes, us, v)
+
+
+def vmap_of_grad(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Found:
+    """`vmap` over a batch of two derivatives: the point's, and that of a neighbour with other numbers throughout."""
+    _needed("vmap")
+
+    def one(xs: Any, us: Any, v: Any) -> Any:
+        outputs, result = folded(Transforms(), _tuple(point.function), xs, modes, us, v)
+        return tuple(outputs or ()), tuple(result)
+
+    batch = _paired(tuple(xs)), tuple(_paired(tuple(u)) for u in us), _paired(tuple(v))
+    outputs, result = functional.vmap(one, randomness="same")(*batch)
+    return [o[0] for o in outputs] or None, [r[0] for r in result]
+
+
+def grad_of_vmap(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Found:
+    """The derivative of `vmap` of F on the same batch; the neighbour does not move, and its weights are none of the answer."""
+    _needed("vmap")
+    mapped = functional.vmap(lambda *inputs: tuple(point.function(inputs)), randomness="same")
+    still = [tuple(torch.stack([d, torch.zeros_like(d)]) for d in u) for u in us]
+    outputs, result = folded(Transforms(), lambda inputs: mapped(*inputs), _paired(tuple(xs)), modes, still, _paired(tuple(v)))
+    contracted = "r" in modes
+    return None if outputs is None else [o[0] for o in outputs], list(result) if contracted else [r[0] for r in result]
+
+
+def jacobian(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Found:
+    """`jacrev`, `jacfwd`, and of order two each of the other, as `hessian` is made; contracted with both directions."""
+    _needed("jacrev")
+    inputs = tuple(range(len(xs)))
+    rows = sum(o.numel() for o in v)
+    if rows * sum(x.numel() for x in xs) ** len(modes) > JACOBIAN_ENTRIES:
+        raise NotImplementedError("the Jacobian is too large to be made here")
+    if any(t.is_complex() for t in (*xs, *v)):
+        raise NotImplementedError("rows of complex Jacobians are half of them")
+    made: Any = lambda *z: tuple(point.function(z))  # noqa: E731
+    with torch.no_grad():
+        outputs = made(*xs)
+    for mode in modes:
+        made = (functional.jacrev if mode == "r" else functional.jacfwd)(made, argnums=inputs)
+    tangents = [_contracted(part, us) for part in made(*xs)]
+    return (outputs if len(modes) == 1 else None), tangents if "r" not in modes else [inner(tangents, v)]
+
+
+def _contracted(part: Any, us: Sequence[Tensors]) -> torch.Tensor:
+    """One output's part of a Jacobian of any order, nested by inputs, times a direction for each differentiation, innermost first."""
+    if not us:
+        return cast(torch.Tensor, part)
+    rest, u = us[1:], us[0]
+    terms = []
+    for inside, d in zip(part, u):
+        flat = _contracted(inside, rest)
+        terms.append((flat.reshape(*flat.shape[: flat.dim() - d.dim()], d.numel()) * d.reshape(-1)).sum(-1))
+    return sum(terms[1:], terms[0])
+
+
+def _tuple(function: Function) -> Function:
+    return lambda inputs: tuple(function(inputs))
+
+
+def _paired(tensors: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+    return tuple(torch.stack([t, (t * NEIGHBOUR).to(t.dtype)]) for t in tensors)
+
+
+def _needed(name: str) -> None:
+    if functional is None or not hasattr(functional, name):
+        raise NestingUnsupported(f"this release has no torch.func.{name}")
+
+
+FUNCTIONS: dict[str, InPlaceOfF] = {
+    "checkpointed": checkpointed,
+    "autocast": autocast,
+    "autocast-off": autocast_off,
+    "channels-last": laid_out("channels_last"),
+    "strided": laid_out("strided"),
+    "deterministic": deterministic,
+    "functionalized": functionalized,
+    "traced": traced,
+    "in-place": forms.in_place,
+    "out": forms.out,
+    "foreach": forms.foreach,
+    "sparse": forms.sparse,
+    "jagged": forms.jagged,
+}
+DERIVATIVES: dict[str, InPlaceOfD] = {
+    "functional": eagerly(by_transforms),
+    "batched": eagerly(vmap_of_grad),
+    "batched-inside": eagerly(grad_of_vmap),
+    "jacobian": eagerly(jacobian),
+    **{name: compiled(backend) for name, backend in BACKENDS.items()},
+    "compiled-outside": compiled_around(by_transforms),
+    "compiled-batched": compiled_around(vmap_of_grad),
+}
+WAYS = (*DERIVATIVES, *FUNCTIONS)
+COMPILED = (*BACKENDS, "compiled-outside", "compiled-batched")

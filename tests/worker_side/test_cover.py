@@ -1,0 +1,93 @@
+"""Covering designs: every value, then every pair, whatever is refused on the way."""
+
+from itertools import combinations
+
+import pytest
+
+from gradfuzz.mutate.cover import WIDTH, Cover, Design
+from gradfuzz.mutate.edits import apply_all
+from gradfuzz.program.parse import parse
+from gradfuzz.targets.base.protocol import Parameter
+from gradfuzz.targets.homes import language_for
+
+PROGRAM = parse(
+    'x = tensor((3, 4), "float64", normal(seed=1))\nw = tensor((3, 4), "float64", normal(seed=2))\n'
+    "y = torch.nn.functional.huber_loss(x, w, delta=0.5)\n",
+    language_for("torch"),
+)
+
+
+def menu(func):
+    tensors = (Parameter("input", "tensor", True), Parameter("target", "tensor", True))
+    return [(*tensors, Parameter("reduction", "str", False, default="mean", words=("none", "mean", "sum")))] if "huber" in func else []
+
+
+def followed(family, refuses, batches=400, rows_in_a_batch=32):
+    """Follow a design batch by batch, as a campaign does; what it knows in the end, and all rows that were run."""
+    known, ran = Cover(), [()]
+    for _ in range(batches):
+        design = Design(PROGRAM, menu, known, family)
+        rows = [row for members in design.families() for row in members][1:]  # the seed itself has been looked at
+        if not rows:
+            break
+        for row in rows[:rows_in_a_batch]:
+            ran.append(row)
+            known |= design.met(row, not refuses(row))
+    return design, known, ran
+
+
+def test_all_kinds_of_things_are_varied():
+    names = {factor.name for factor in Design(PROGRAM, menu, Cover()).factors}
+    assert {"type", "size", "layout", "constant", "equal", "numbers of x", "numbers of w"} <= names
+    assert any(name.startswith("option") for name in names) and any(name.startswith("argument") for name in names)
+
+
+def test_every_level_changes_the_program():
+    design = Design(PROGRAM, menu, Cover())
+    for level in range(len(design._edits)):
+        assert apply_all(PROGRAM, design.edits((level,))) != PROGRAM, design._edits[level]
+
+
+@pytest.mark.parametrize("family", [1, 32])
+def test_every_value_and_every_pair_is_met(family):
+    _, known, ran = followed(family, lambda row: False)
+    assert known.levels_met == known.levels and known.complete
+    pairs = {pair for row in ran for pair in combinations(row, 2)}
+    assert len(pairs) == known.pairs == known.pairs_possible
+
+
+def test_every_value_comes_alone_before_any_pair():
+    _, known, ran = followed(1, lambda row: False)
+    assert ran[0] == () and [len(row) for row in ran[1 : known.levels + 1]] == [1] * known.levels
+
+
+def test_rows_are_wide_and_few():
+    _, known, ran = followed(1, lambda row: False)
+    assert max(map(len, ran)) == WIDTH and len(ran) < known.pairs / 4
+
+
+@pytest.mark.parametrize("family", [1, 32])
+def test_what_is_refused_alone_is_tried_with_nothing_else(family):
+    _, known, ran = followed(family, lambda row: 3 in row)
+    assert known.refused == 1 << 3 and known.complete
+    if family == 1:
+        assert [row for row in ran if 3 in row] == [(3,)]
+    assert known.pairs_possible < known.pairs
+
+
+@pytest.mark.parametrize("family", [1, 32])
+def test_a_pair_that_is_refused_costs_itself_alone(family):
+    design, known, ran = followed(family, lambda row: {0, 20} <= set(row))
+    assert design._factor_of[0] != design._factor_of[20]
+    assert (0, 20) in ran and known.complete and not known.refused
+    met = {pair for row in ran if not {0, 20} <= set(row) for pair in combinations(row, 2)}
+    assert len(met) == known.pairs - 1
+
+
+def test_the_rows_of_a_batch_depend_on_what_was_known_alone():
+    known = Cover()
+    for row in [(1,), (2, 30), (5,)]:
+        known |= Design(PROGRAM, menu, Cover()).met(row, row != (5,))
+    again = Cover.from_json(known.to_json())
+    assert again == known
+    assert list(Design(PROGRAM, menu, known).families()) == list(Design(PROGRAM, menu, again).families())
