@@ -34,7 +34,9 @@ FOUND_OFTEN = 8
 # The reference is asked about a seed once, and about one mutant of a batch whose numbers are of these sizes: there differences are blind.
 FAR_OUT = (1e-6, 25.0)
 MOST_NUMBERS_ASKED = 256
-ENTRIES_ASKED = 8
+# What AD gives for it costs as much as examining one more mutant at most: few entries, of order one; of order two in one batch of so many.
+ENTRIES_ASKED, ENTRIES_OF_A_SEED = 4, 2
+SECOND_ORDER_EVERY = 4
 # A seed whose mutants take seconds each gives way to the others after so much of the processor's time.
 MOST_SECONDS = 12.0
 
@@ -76,7 +78,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
         tally.meet(drawing, index, seen.outcome != INVALID)
         tally.take(edits, program, options, seen)
         if index == 0 or (not asked_far_out and far_out(seen)):
-            questions.extend(question(edits, options, seen))
+            questions.extend(question(edits, options, seen, index, depth.salt % SECOND_ORDER_EVERY == 0))
             asked_far_out |= index > 0
         if seen.findings:
             told[family] += 1
@@ -95,18 +97,20 @@ def far_out(seen: Examination) -> bool:
     return any(bool(((np.abs(x) > high) | ((np.abs(x) < low) & (x != 0))).any()) for x in seen.trial.inputs)
 
 
-def question(edits: list[Edit], options: Options, seen: Examination) -> list[dict[str, Any]]:
+def question(edits: list[Edit], options: Options, seen: Examination, index: int, second: bool) -> list[dict[str, Any]]:
     """What AD gives for a mutant, for the reference to judge; nothing for one that is too large, not finite or random."""
     trial = seen.trial
     if trial is None or not trial.outputs or seen.findings or trial.point.random or not trial.finite or not trial.finite_inputs:
         return []
     if sum(x.size for x in (*trial.inputs, *trial.outputs)) > MOST_NUMBERS_ASKED:
         return []
-    order = min(2, options.order) if any(v.outcome == AGREE and v.order == 2 for v in seen.verdicts) else 1
+    order = 2 if second and index and any(v.outcome == AGREE and v.order == 2 for v in seen.verdicts) else 1
     scenarios = [s for s in trial.scenarios(order, options.scenarios) if isinstance(trial.outcome(s), Outcome)]
     if not scenarios:
         return []
-    numbers = measured(trial, scenarios, ENTRIES_ASKED)
+    numbers = measured(
+        trial, scenarios, ENTRIES_ASKED if index else ENTRIES_OF_A_SEED, elsewhere=index > 0
+    )  # a seed's own numbers are ordinary ones
     names = [s.name for s in scenarios]
     return [{"edits": [e.to_json() for e in edits], "options": options.to_json(), "scenarios": names, "measured": numbers}]
 

@@ -29,11 +29,13 @@ def measure(target: Target, job: dict[str, Any]) -> dict[str, Any]:
     return measured(trial, [Scenario.named(name) for name in job["scenarios"]], job["most"], job.get("element"))
 
 
-def measured(trial: Trial, scenarios: Sequence[Scenario], most: int, element: str | None = None) -> dict[str, Any]:
+def measured(
+    trial: Trial, scenarios: Sequence[Scenario], most: int, element: str | None = None, elsewhere: bool = True
+) -> dict[str, Any]:  # fmt: skip
     """Derivatives along single elements: at most so many entries.
 
     `whole` says whether these are all the entries there are. An entry is one output element, and one input element for each
-    differentiation; of complex numbers the real or the imaginary part.
+    differentiation; of complex numbers the real or the imaginary part. `elsewhere`: the values at other points come along.
     """
     target, program, point = trial.target, trial.program, trial.point
     order = scenarios[0].order if scenarios else 0
@@ -50,7 +52,7 @@ def measured(trial: Trial, scenarios: Sequence[Scenario], most: int, element: st
         "names": point.names, "structures": point.structures, "inputs": [packed(x) for x in trial.inputs],
         "outputs": [packed(o) for o in trial.direct], "unit": point.unit, "random": point.random, "mutates": point.mutates,
         "entries": rows, "whole": whole,
-        "elsewhere": [] if point.random else _elsewhere(target, program, trial.inputs, point.structures),
+        "elsewhere": [] if point.random or not elsewhere else _elsewhere(target, program, trial.inputs, point.structures),
     }  # fmt: skip
 
 
