@@ -30,6 +30,7 @@ from gradfuzz.worker.chains import list_ops, run_chains
 from gradfuzz.worker.describe import describe, formula
 from gradfuzz.worker.drawing import Drawing
 from gradfuzz.worker.graphs import list_words, run_graphs
+from gradfuzz.worker.measure import forwards, measure
 from gradfuzz.worker.progress import Progress
 from gradfuzz.worker.tabulate import tabulate
 from gradfuzz.worker.wire import receive, send
@@ -111,6 +112,12 @@ class Worker:
 
     def do_tabulate(self, job: Job) -> dict[str, Any]:
         return tabulate(self.target, job, self.progress)
+
+    def do_measure(self, job: Job) -> dict[str, Any]:
+        return measure(self.target, job)
+
+    def do_forwards(self, job: Job) -> dict[str, Any]:
+        return forwards(self.target, job)
 
     def do_mutant(self, job: Job) -> dict[str, Any]:
         """The mutant's edits, without running it: for the post-mortem of a death."""
