@@ -16,6 +16,7 @@ import jinja2
 from gradfuzz.errors import ProgramError
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.numpy_code import array_code
+from gradfuzz.numdiff.ladder import FIRST_STEP
 from gradfuzz.oracles.kinds import KINDS
 from gradfuzz.program import Program, gate
 from gradfuzz.program.model import Call, Let, Name, Ref, Tensor, walk
@@ -97,6 +98,7 @@ def script(finding: Finding) -> str:
         element=_element(finding),
         proof=_proof(finding),
         tolerance=_tolerance(finding),
+        first_step=_first_step(finding),
         dtype=_module_dtype(program),
         numeric=KINDS[verdict.kind].numeric and verdict.oracle != "precision",
         user_modules=finding.modules,
@@ -207,6 +209,12 @@ def _proof(finding: Finding) -> Entry | None:
     unit = ("1.0", "1j")
     places = [(int(k), int(i), unit[bool(part)]) for k, i, part in (output, *alongs)]
     return Entry(proof.what, proof.number, proof.enclosure, places[0], places[1:])
+
+
+def _first_step(finding: Finding) -> float:
+    """The longest step of the ladder that saw the bug, in units of the inputs."""
+    step = finding.verdict.detail.get("first_step")
+    return float(step) if isinstance(step, (int, float)) and 0 < step < float("inf") else FIRST_STEP
 
 
 def _tolerance(finding: Finding) -> float:

@@ -65,6 +65,11 @@ class Verdict:
         return [s.name for s in self.scenarios]
 
     @property
+    def excuses(self) -> list[str]:
+        """The names of what made it inconclusive."""
+        return list(self.detail.get("excuses", ())) or [self.reason.split(":")[0]]
+
+    @property
     def is_finding(self) -> bool:
         return self.outcome in (DISAGREE, CRASH, TIMEOUT)
 

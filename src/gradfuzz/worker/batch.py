@@ -137,9 +137,8 @@ class Tally:
             tried[1] += valid
         if seen.error is not None:
             self.refusals[f"{error_kind(seen.error.message)}: {normalised(seen.error.message)}"] += 1
-        for verdict in seen.verdicts:
-            if verdict.outcome == INCONCLUSIVE:
-                self.reasons[verdict.reason.split(":")[0]] += 1
+        # By mutant, not by verdict: what part of an API's mutants an excuse takes is what matters.
+        self.reasons.update({name for v in seen.verdicts if v.outcome == INCONCLUSIVE for name in v.excuses})
         if valid:
             self.calls.update(call.func for call in program.calls())
             shape = " ".join(sorted({f"{r.dtype},{len(r.shape)},{r.layout}" for r in program.inputs.values() if r.differentiable}))
