@@ -10,6 +10,7 @@ import os
 import sys
 import time
 import traceback
+from types import ModuleType
 from typing import Any, Callable
 
 from gradfuzz.errors import Poisoned, ProgramError
@@ -221,7 +222,9 @@ class Worker:
         with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
             try:
                 self.target.restore_defaults()
-                exec(compile(job["source"], "reproducer.py", "exec"), {"__name__": "__main__"})
+                # As a script's own module: a compiler looks up there what the functions that it follows are made of.
+                module = sys.modules["__main__"] = ModuleType("__main__")
+                exec(compile(job["source"], "reproducer.py", "exec"), vars(module))
             except SystemExit as stop:
                 status = stop.code
         return {"status": status, "output": output.getvalue()[-4000:]}

@@ -86,6 +86,10 @@ def laid_out(layout: str) -> InPlaceOfF:
             raise NotImplementedError("random numbers are drawn in the order of memory")
         if all(lay_out(x, layout).stride() == x.stride() for x in point.leaves):
             raise NotImplementedError("the inputs lie in memory like that already")
+        try:
+            point.function([lay_out(x, layout) for x in point.leaves])
+        except RuntimeError as error:  # a view, say, is only of some layouts
+            raise NotImplementedError(f"the function itself does not take such a layout: {error}") from None
         return lambda xs: point.function([lay_out(x, layout) for x in xs])
 
     return make
