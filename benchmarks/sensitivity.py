@@ -1,75 +1,125 @@
 """Planted errors on PyTorch's own operator samples: how small an error is seen, and how often a healthy sample is accused.
 
-The error is planted between PyTorch and the oracles: reverse mode's answer is multiplied by 1 + e, everything else is left as it is.
+python benchmarks/sensitivity.py [EVERY]                 every EVERY-th sample (8), at its own numbers
+python benchmarks/sensitivity.py [EVERY] --strategies    and once more under every value strategy
+
+The error is planted between PyTorch and the oracles: one mode's answer is multiplied by 1 + e, everything else is left as it is.
 """
 
 from __future__ import annotations
 
+import random
 import sys
 import warnings
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 
 from common import operator_seeds
 
+from gradfuzz.mutate.numbers import VALUE_STRATEGIES
 from gradfuzz.oracles.check import Options, examine
+from gradfuzz.oracles.trial import DOUBLE_UNIT
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE
-from gradfuzz.targets.base.scenario import REVERSE
+from gradfuzz.program.model import DISCRETE
+from gradfuzz.targets.base.scenario import FORWARD, REVERSE
 from gradfuzz.targets.homes import load_target
 from gradfuzz.targets.torch import point
 
 ERRORS = (1e-3, 1e-6)
+MODES = {"reverse": REVERSE, "forward": FORWARD}
+CAUGHT = 0.90  # under every value strategy; the rest is inconclusive
+SHOWN = 20
 
 
-def main(every: int) -> None:
+def main(every: int, strategies: bool) -> int:
     warnings.simplefilter("ignore")
     target = load_target("torch")
     seeds = operator_seeds(target)[::every]
-    healthy: dict[str, int] = {}
+    bad = _table(target, "own numbers", [(s.source, s.program) for s in seeds])
+    for name, (_, strategy) in VALUE_STRATEGIES.items() if strategies else ():
+        bad |= _table(target, name, [(s.source, _under(s.program, strategy, index)) for index, s in enumerate(seeds)])
+    return int(bad)
+
+
+def _under(program, strategy, index):
+    """The sample with other numbers in all of its inputs that are differentiated."""
+    rng = random.Random(index)
+    floats = {n: r for n, r in program.inputs.items() if r.differentiable and r.dtype not in DISCRETE}
+    return program.with_inputs({n: replace(r, values=strategy(r.values, rng)) for n, r in floats.items()})
+
+
+def _table(target, title, programs) -> bool:
+    """Judge each Program as it is, then with errors planted in each mode. Whether an error was acquitted, or too many were not seen."""
+    options = Options(order=1, salt=1)
+    healthy: Counter[str] = Counter()
     testable, accused = [], []
-    for position, seed in enumerate(seeds):
-        seen = examine(target, seed.program, Options(order=1))
-        healthy[seen.outcome] = healthy.get(seen.outcome, 0) + 1
+    for position, (source, program) in enumerate(programs):
+        seen = examine(target, program, options)
+        healthy[seen.outcome] += 1
         if seen.outcome == DISAGREE:
-            accused.append((seed.source, seen.findings[0].reason))
-        elif seen.outcome == AGREE and seen.trial is not None and _has_gradient(seen.trial):
-            testable.append(seed)
-        if position % 100 == 0:
-            print(f"\r{position}/{len(seeds)} samples", end="", file=sys.stderr)
+            accused.append((source, seen.findings[0].reason))
+        elif seen.trial is not None and seen.outcome in (AGREE, INCONCLUSIVE) and seen.trial.epsilon <= DOUBLE_UNIT:
+            # A sample with a lower precision inside is judged by that precision's bars, which are wider than these errors.
+            testable.append((source, program, seen.outcome, [m for m, s in MODES.items() if _has_gradient(seen.trial, s)]))
+        if position % 50 == 0:
+            print(f"\r{title}: {position}/{len(programs)} samples", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
-    print(f"samples                          {len(seeds)}")
-    for outcome, count in sorted(healthy.items(), key=lambda item: -item[1]):
-        print(f"  healthy: {outcome:<22}  {count}  ({100 * count / len(seeds):.2f} %)")
-    for error in ERRORS:
-        missed = [s.source for s in testable if not _caught(target, s, error)]
-        share = 100 * (1 - len(missed) / len(testable))
-        print(f"an error of {error:.0e} in reverse mode   caught in {share:.2f} % of {len(testable)} samples with a gradient")
-        for source in missed[:20]:
-            print(f"    missed: {source}")
-    print("samples reported as disagreeing as they are (each is judged in docs/found):")
-    for source, reason in accused:
-        print(f"    {source}: {reason}")
-    print(f"inconclusive: {healthy.get(INCONCLUSIVE, 0)}")
+    print(f"{title}: {len(programs)} samples, healthy: {dict(healthy.most_common())}")
+    bad = False
+    for mode in MODES:
+        for error in ERRORS:
+            outcomes: Counter[str] = Counter()
+            missed, acquitted = [], []
+            for source, program, before, modes in testable:
+                # A sample that could not be judged while it was right says nothing about errors in it, but that none may be acquitted.
+                if mode not in modes:
+                    continue
+                with planted(mode, error):
+                    outcome = examine(target, program, options).outcome
+                if outcome == AGREE:
+                    acquitted.append(source)
+                if before == AGREE:
+                    outcomes[outcome] += 1
+                    if outcome != DISAGREE:
+                        missed.append(f"{source} ({outcome})")
+            judged = sum(outcomes.values())
+            share = outcomes[DISAGREE] / judged if judged else 1.0
+            print(f"  {error:.0e} in {mode:8s} caught in {100 * share:6.2f} % of {judged}, acquitted {len(acquitted)}")
+            for source in acquitted[:SHOWN]:
+                print(f"      ACQUITTED: {source}")
+            for source in missed[:SHOWN]:
+                print(f"      missed: {source}")
+            bad |= bool(acquitted) or share < CAUGHT
+    for source, reason in accused[:SHOWN]:
+        print(f"  disagrees as it is (judged in docs/found): {source}: {reason[:120]}")
+    return bad
 
 
-def _has_gradient(trial) -> bool:
+def _has_gradient(trial, scenario) -> bool:
     """A derivative that is zero everywhere cannot be wrong by a factor."""
-    outcome = trial.outcome(REVERSE)
+    outcome = trial.outcome(scenario)
     return hasattr(outcome, "result") and trial.number(outcome) != 0.0
 
 
-def _caught(target, seed, error: float) -> bool:
-    original = point.reverse
+@contextmanager
+def planted(mode: str, error: float) -> Iterator[None]:
+    """As if one mode of PyTorch were wrong by a factor."""
+    original = getattr(point, mode)
 
-    def planted(*args):
+    def wrong(*args):
         outcome = original(*args)
-        outcome.result = [outcome.result[0] * (1 + error)]
+        outcome.result = [r * (1 + error) for r in outcome.result]
         return outcome
 
-    point.reverse = planted
+    setattr(point, mode, wrong)
     try:
-        return examine(target, seed.program, Options(order=1)).outcome == DISAGREE
+        yield
     finally:
-        point.reverse = original
+        setattr(point, mode, original)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 8)
+    given = sys.argv[1:]
+    sys.exit(main(next((int(a) for a in given if a.isdigit()), 8), "--strategies" in given))

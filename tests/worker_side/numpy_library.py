@@ -13,10 +13,10 @@ class NumpyPoint:
     random = mutates = False
     unit = 2.0**-52
 
-    def __init__(self, owner, program):
+    def __init__(self, owner, program, arrays=None):
         self.owner = owner
         self.names = list(program.inputs)
-        self._inputs = [materialise(r) for r in program.inputs.values()]
+        self._inputs = [materialise(r) for r in program.inputs.values()] if arrays is None else arrays
         self.scales = [size_of(x) for x in self._inputs]
         self.structures = [None] * len(self.names)
 
@@ -59,7 +59,7 @@ class NumpyTarget:
         self.language = language_for("torch")
 
     def point(self, program, arrays=None):
-        return NumpyPoint(self, program)
+        return NumpyPoint(self, program, arrays)
 
     def classify(self, error):
         return Refusal("unsupported" if isinstance(error, NotImplementedError) else "error", str(error))

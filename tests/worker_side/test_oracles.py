@@ -129,7 +129,7 @@ def test_a_pole_that_rounding_makes_finite_is_not_a_wrong_gradient():
     """tan(π(x - 1/2)) has a pole at 0, where the difference from one half rounds it to 1.6e16."""
     quantile = NumpyTarget(lambda x: np.tan(np.pi * (x - 0.5)), diagonal(lambda x: np.pi / np.cos(np.pi * (x - 0.5)) ** 2))
     seen = examine(quantile, program("listed([1e-8, 0.0])", "(2,)"), ONE)
-    assert not seen.findings and "jump" in seen.verdicts[-1].reason
+    assert seen.outcome == "inconclusive"
 
 
 def test_not_a_number_between_large_whole_numbers_says_nothing():

@@ -21,6 +21,8 @@ CampaignOption = Annotated[
 ]
 # APIs shown by name whose designs have come least far.
 FURTHEST_BEHIND = 5
+# Lines that a person still reads; --json has all.
+MOST_UNTESTED = 30
 JsonOption = Annotated[bool, typer.Option("--json", help="For programs.")]
 
 

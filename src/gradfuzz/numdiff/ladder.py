@@ -16,6 +16,8 @@ import numpy as np
 Array = Any
 Line = Callable[[float], Array]
 
+DOUBLE_UNIT = 2.0**-52
+
 # The ladder: t = 1 means a step as large as the inputs themselves. Ratio 4 lets truncation fall 16-fold a rung,
 # so that four or five rungs suffice for smooth functions; the last rungs are there for functions with tiny scales.
 FIRST_STEP = 2.0**-4
@@ -31,6 +33,13 @@ TOO_NOISY = 1e-6
 CONTRADICTION = 16.0
 # Error of one evaluation in units of the last place. Library kernels are good to a few; reductions to a few more.
 ROUNDING_UNITS = 4.0
+# A step of so many units of the inputs is itself rounded by this many: it counts for ladders that go down to such steps.
+STEP_UNITS = 2.0
+# Slopes that grow by a steady factor over this many of the finest rungs have no limit. A root makes them double from rung to rung; one
+# that is steeper grows faster; below the smallest factor a logarithm could not be told from a slope that settles slowly.
+GROWING_RUNGS = 5
+GROWTH = 1.5
+STEADY = 0.25
 
 
 @dataclass
@@ -45,12 +54,14 @@ class Side:
 class Estimate:
     """What the ladder says about the derivative at t = 0."""
 
+    first_step: float = FIRST_STEP
     value: float = float("nan")
     error: float = float("inf")
     magnitude: float = 0.0
     steps: list[tuple[float, float, float]] = field(default_factory=list)  # (t, central difference, rounding floor)
     left: Side | None = None
     right: Side | None = None
+    rungs: list[tuple[Array, Array]] = field(default_factory=list)  # central differences by component, and what rounding can do
 
     @property
     def usable(self) -> bool:
@@ -78,6 +89,19 @@ class Estimate:
         high = np.maximum(self.left.value + self.left.error, self.right.value + self.right.error)
         return float(low.sum()), float(high.sum())
 
+    @property
+    def growing(self) -> bool:
+        """A component's slopes keep growing by a steady factor towards the finest steps: there is no limit, whatever coarser steps say."""
+        last = self.rungs[-GROWING_RUNGS:]
+        if len(last) < GROWING_RUNGS:
+            return False
+        with np.errstate(all="ignore"):
+            slopes, floors = np.abs(np.stack([s for s, _ in last])), np.stack([f for _, f in last])
+            ratios = slopes[1:] / slopes[:-1]
+            seen = (slopes > 4 * floors).all(axis=0)
+            steady = (ratios.max(axis=0) - ratios.min(axis=0)) <= STEADY * ratios.min(axis=0)
+            return bool(np.any(seen & steady & (ratios.min(axis=0) > GROWTH)))
+
     def matches(self, number: float, gap: float) -> int:
         """How many rungs are closer to the number than a tenth of the gap."""
         return sum(1 for _, slope, _ in self.steps if abs(slope - number) <= 0.1 * gap)
@@ -88,12 +112,12 @@ def central(line: Line, step: float) -> float:
     return float((line(step) - line(-step)).sum() / (2 * step))
 
 
-def noise_level(line: Line, at_zero: Array) -> Array:
+def noise_level(line: Line, at_zero: Array, stretch: float = 1.0) -> Array:
     """The rounding error of one evaluation, component by component, read off third and fourth differences.
 
     A kernel may lose more digits than its result shows: 1 + erf(x) far left is good to 1e-16, not to a unit of itself.
     """
-    return np.maximum(*(_noise_at(line, at_zero, step) for step in NOISE_STEPS))
+    return np.maximum(*(_noise_at(line, at_zero, stretch * step) for step in NOISE_STEPS))
 
 
 def _noise_at(line: Line, at_zero: Array, step: float) -> Array:
@@ -106,12 +130,16 @@ def _noise_at(line: Line, at_zero: Array, step: float) -> Array:
     return np.maximum(np.sqrt((third**2).mean(axis=0) / 20), np.sqrt((fourth**2).mean(axis=0) / 70))
 
 
-def estimate(line: Line, at_zero: Array, epsilon: float, first_step: float = FIRST_STEP) -> Estimate:
-    """The derivative of the summed components at 0, from about 2·RUNGS evaluations of the line."""
-    found = Estimate()
+def estimate(line: Line, at_zero: Array, epsilon: float, first_step: float = FIRST_STEP, rounded_steps: bool = False) -> Estimate:
+    """The derivative of the summed components at 0, from about 2·RUNGS evaluations of the line.
+
+    `rounded_steps`: the ladder goes down to so few units of the inputs that the steps themselves are rounded; that joins the error
+    bar, in place of the noise, which cannot be measured between points so close.
+    """
+    found = Estimate(first_step)
     with np.errstate(all="ignore"):
         try:
-            measured = noise_level(line, at_zero)
+            measured = np.zeros(at_zero.shape) if rounded_steps else noise_level(line, at_zero, first_step / FIRST_STEP)
         except ValueError:  # the line changes its number of components
             return found
     steps, centrals, floors, rights, lefts = [], [], [], [], []
@@ -129,12 +157,18 @@ def estimate(line: Line, at_zero: Array, epsilon: float, first_step: float = FIR
                 lefts.append((t, (at_zero - minus) / t, noise * (np.abs(minus) + np.abs(at_zero)) + units * measured / t))
             if plus_ok and minus_ok:
                 slopes = (plus - minus) / (2 * t)
+                rounding = (np.abs(plus) + np.abs(minus)) * (noise / 2)
+                floor = rounding + units * measured / t
+                if rounded_steps:
+                    floor = floor + STEP_UNITS * DOUBLE_UNIT / t * np.abs(slopes)
                 steps.append(t)
                 centrals.append(float(slopes.sum()))
-                floors.append(float((np.abs(plus) + np.abs(minus)).sum()) * noise / 2 + units * float(measured.sum()) / t)
-                found.magnitude = float(np.abs(slopes).sum())
+                floors.append(float(floor.sum()))
+                found.rungs.append((slopes, rounding))
         found.steps = list(zip(steps, centrals, floors))
-        found.value, found.error = _ridders(centrals, floors)
+        found.value, found.error, settled = _ridders(centrals, floors)
+        # Where the table settled: further down slopes are noise, and noise is no size to measure an error by.
+        found.magnitude = float(np.abs(found.rungs[settled][0]).sum()) if found.rungs else 0.0
         # An even function has no central slope: at a kink like that of a norm at zero only its sides show how fast it moves.
         sides = max((float(np.abs(slope).sum()) for _, slope, _ in (*rights[:1], *lefts[:1])), default=0.0)
         if float(measured.sum()) > TOO_NOISY * max(float(np.abs(at_zero).sum()), found.magnitude, sides):
@@ -143,8 +177,8 @@ def estimate(line: Line, at_zero: Array, epsilon: float, first_step: float = FIR
     return found
 
 
-def _ridders(slopes: list[float], floors: list[float]) -> tuple[float, float]:
-    """The entry of the extrapolation table that moves least, and by how much it moves.
+def _ridders(slopes: list[float], floors: list[float]) -> tuple[float, float, int]:
+    """The entry of the extrapolation table that moves least, by how much it moves, and its row.
 
     Finer steps than those it was made from must not contradict it: a function with a feature of its own at a finer scale has
     a slope there that coarse steps know nothing of.
@@ -165,7 +199,7 @@ def _ridders(slopes: list[float], floors: list[float]) -> tuple[float, float]:
     coarse = abs(slopes[row_of_best] - best) if slopes else 0.0
     finer = zip(slopes[row_of_best + 1 :], floors[row_of_best + 1 :])
     contradicted = sum(1 for slope, floor in finer if abs(slope - best) > coarse + CONTRADICTION * (best_error + floor))
-    return (best, best_error) if contradicted < 2 else (best, float("inf"))
+    return best, best_error if contradicted < 2 else float("inf"), row_of_best
 
 
 def _one_sided(rungs: list[tuple[float, Array, Array]]) -> Side | None:

@@ -85,6 +85,7 @@ def examine(target: Target, program: Program, options: Options, keep_rules: bool
         findings = [v for v in found if v.is_finding]
         if any(order > 1 or v.oracle != "status" for v in findings) or not any(v.outcome == AGREE for v in found):
             break  # derivatives of a wrong or unknown derivative say nothing new
+        trial.agreed.add(order)
         # Where one mode raises and the other is right, nestings of the other alone go on.
         failed |= {s.modes[0] for v in findings for s in v.scenarios if s.order == 1}
     ways = tuple(target.ways) if options.ways is None else options.ways

@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from gradfuzz.oracles import referee
+from gradfuzz.oracles.evidence.line import CONCLUSIVE
 from gradfuzz.oracles.trial import DOUBLE_UNIT, Trial
 from gradfuzz.oracles.verdict import AGREE, INCONCLUSIVE, Verdict
 from gradfuzz.targets.base.protocol import QUICK_STEP, Outcome, Refusal
@@ -70,4 +71,5 @@ def quick_agreement(trial: Trial, base: Scenario, numbers: list[float]) -> bool:
         return True
     with np.errstate(all="ignore"):
         floor = 4 * DOUBLE_UNIT * float(np.abs(trial.components(plus)).sum()) / STEP
-    return bool(gap <= floor)
+    # Rounding as large as the derivative hides any error; only a derivative that is exactly zero leaves none to hide.
+    return bool(gap <= floor) and (floor <= CONCLUSIVE * size or size == 0.0)

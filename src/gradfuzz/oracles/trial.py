@@ -33,6 +33,7 @@ class Trial:
         self._cursor = (salt * 7919) % _POOL_SIZE
         self._directions: list[Vec] = []
         self._inputs: list[Array] | None = None
+        self.agreed: set[int] = set()  # orders whose plain derivatives were found right
         if hasattr(self.point, "foreseen"):
             foreseeing = cast(Foreseeing, self.point)
             self.v = Vec([self.noise(o.shape, o.dtype) for o in foreseeing.foreseen()])

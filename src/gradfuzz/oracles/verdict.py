@@ -22,6 +22,7 @@ RANK = (INVALID, UNSUPPORTED, AGREE, INCONCLUSIVE, DISAGREE, TIMEOUT, CRASH)
 VALUE = "value"  # the output changes when it is computed under AD
 GRADIENT = "gradient"  # a derivative is wrong
 ACCURACY = "accuracy"  # a derivative has fewer digits than its inputs allow
+TAIL = "tail"  # a derivative is lost beside a larger number although it is an ordinary one
 NONFINITE = "nonfinite"  # a derivative is NaN or infinite where the true one is finite
 KINK = "kink"  # at a kink, a derivative outside the one-sided ones
 STATUS = "status"  # a scenario raises where others work
@@ -62,6 +63,11 @@ class Verdict:
     def names(self) -> list[str]:
         """What people call the scenarios at fault."""
         return [s.name for s in self.scenarios]
+
+    @property
+    def excuses(self) -> list[str]:
+        """The names of what made it inconclusive."""
+        return list(self.detail.get("excuses", ())) or [self.reason.split(":")[0]]
 
     @property
     def is_finding(self) -> bool:

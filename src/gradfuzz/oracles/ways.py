@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gradfuzz.oracles import referee
+from gradfuzz.oracles.gauge import draws, same_up_to_gauge
 from gradfuzz.oracles.status import check_status
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.value import check_value
@@ -67,18 +68,11 @@ def _check(trial: Trial, scenario: Scenario) -> list[Verdict]:
         return [verdict] if verdict.is_finding and not (way.loose and verdict.kind != INTERNAL) else []
     value = check_value(trial, scenario, outcome) if outcome.outputs and not way.precision else None
     if value is not None and value.outcome != AGREE:
-        # Outside the domain one way may well say infinity and another that there is no number; vectors may be free up to their sign.
-        excused = way.loose or not trial.finite or _same_but_for_signs(trial, outcome)
+        # Outside the domain one way may well say infinity and another that there is no number; vectors may be free up to a phase,
+        # and what is drawn at random is drawn anew.
+        excused = way.loose or not trial.finite or same_up_to_gauge(trial.direct, outcome.outputs, trial.epsilon) or draws(trial)
         return [value] if not excused else []
     return _compare(trial, scenario, plain, outcome, UNITS_OF_TYPES.get(way.precision, 0.0)) if scenario.modes else []
-
-
-def _same_but_for_signs(trial: Trial, outcome: Outcome) -> bool:
-    """Whether the factors of a decomposition differ by their signs alone. One output by itself has its sign and no other."""
-    pairs = list(zip(trial.direct, outcome.outputs))
-    return len(pairs) > 1 and all(
-        a.shape == b.shape and np.allclose(np.abs(a), np.abs(b), UNITS * trial.epsilon, UNITS * trial.epsilon) for a, b in pairs
-    )
 
 
 def _compare(trial: Trial, scenario: Scenario, plain: Outcome, outcome: Outcome, unit: float) -> list[Verdict]:
@@ -92,6 +86,8 @@ def _compare(trial: Trial, scenario: Scenario, plain: Outcome, outcome: Outcome,
         return []
     if not np.isfinite(bar) or not trial.finite or trial.epsilon > TOO_COARSE:
         return [Verdict(INCONCLUSIVE, "way", WAY, order, [scenario], "ill-conditioned: rounding the inputs changes as much")]
+    if draws(trial):
+        return [Verdict(INCONCLUSIVE, "way", WAY, order, [scenario], "random: each way may draw other numbers")]
     if not referee.smooth(trial, order):
         return [Verdict(INCONCLUSIVE, "way", WAY, order, [scenario], "kink: each way may choose another slope")]
     detail = {"numbers": {scenario.plain.name: expected, scenario.name: actual}}

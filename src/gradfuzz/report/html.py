@@ -18,6 +18,7 @@ from gradfuzz.findings.labels import web_link
 from gradfuzz.oracles.gradient import STEP
 from gradfuzz.store import Records
 from gradfuzz.store.coverage import coverage_of
+from gradfuzz.store.health import SHARE, untested
 from gradfuzz.testing.step_curve import StepCurve, inline_image, png
 
 _environment = jinja2.Environment(
@@ -64,6 +65,8 @@ def _campaign(store: Records, row: dict[str, Any]) -> dict[str, Any]:
         "valid": 100 * (1 - totals["counts"].get("invalid", 0) / mutants) if mutants else 100.0,
         "coverage": coverage_of(store, row["id"]),
         "apis": len(apis),
+        "untested": untested(store, row["id"]),
+        "untested_share": SHARE,
         "refused": _refused(store.refusals(row["id"])),
     }
 

@@ -91,6 +91,15 @@ class Records:
                 total[key] = total.get(key, 0) + count
         return found
 
+    def reasons_by_api(self, campaign: int) -> dict[str, dict[str, int]]:
+        """For each API, how many of its mutants each excuse took."""
+        found: dict[str, dict[str, int]] = {}
+        for row in self.batches(campaign):
+            total = found.setdefault(row.api, {})
+            for key, count in row.reasons.items():
+                total[key] = total.get(key, 0) + count
+        return found
+
     def refusals(self, campaign: int) -> list[tuple[str, str, str, int]]:
         """(API, kind, message, times) of what the library refused, most often first."""
         found: dict[tuple[str, str, str], int] = {}

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.numdiff.ladder import Estimate, estimate
+from gradfuzz.oracles.evidence.line import AD_UNITS, NUMERIC_BARS
 from gradfuzz.oracles.gradient import base_scenario
-from gradfuzz.oracles.referee import AD_UNITS, NUMERIC_BARS
 from gradfuzz.oracles.trial import DOUBLE_UNIT, Trial
 from gradfuzz.program.values import project
 from gradfuzz.targets.base.protocol import Refusal, Vec

@@ -177,7 +177,8 @@ class FunctionPoint:
             outputs = [self.library.array(o) for o in self._call(xs)]
             return Outcome(outputs, outputs)
         assert v is not None
-        return self.library.derivative(self._call, xs, scenario, [u.arrays for u in us], v.arrays)
+        # A function that writes to its inputs writes to their tangents, too: the directions are for other runs as well.
+        return self.library.derivative(self._call, xs, scenario, [[np.array(a) for a in u.arrays] for u in us], v.arrays)
 
     def rules(self) -> list[str]:
         return []

@@ -57,7 +57,7 @@ def _one(
         reasons[f"refused: {seen.error.message[:60]}"] += 1
     verdict = next((v for v in seen.verdicts if v.is_finding), None)
     if verdict is None:
-        reasons.update(v.reason.split(":")[0] for v in seen.verdicts if v.outcome == INCONCLUSIVE)
+        reasons.update(name for v in seen.verdicts if v.outcome == INCONCLUSIVE for name in v.excuses)
         first = [v for v in seen.verdicts if v.order == 1 and v.oracle == "gradient"]
         # A first order that agrees is an answer, whatever can be said of the second.
         return AGREE if seen.outcome == INCONCLUSIVE and any(v.outcome == AGREE for v in first) else seen.outcome

@@ -28,8 +28,10 @@ from gradfuzz.targets.base.scenario import DIRECT, Scenario, nestings
 from gradfuzz.targets.base.ways import STRICT, Way
 from gradfuzz.worker.batch import run_batch
 from gradfuzz.worker.chains import list_ops, run_chains
+from gradfuzz.worker.describe import describe, formula
 from gradfuzz.worker.drawing import Drawing
 from gradfuzz.worker.graphs import list_words, run_graphs
+from gradfuzz.worker.measure import forwards, measure
 from gradfuzz.worker.progress import Progress
 from gradfuzz.worker.tabulate import tabulate
 from gradfuzz.worker.wire import receive, send
@@ -112,6 +114,12 @@ class Worker:
     def do_tabulate(self, job: Job) -> dict[str, Any]:
         return tabulate(self.target, job, self.progress)
 
+    def do_measure(self, job: Job) -> dict[str, Any]:
+        return measure(self.target, job)
+
+    def do_forwards(self, job: Job) -> dict[str, Any]:
+        return forwards(self.target, job)
+
     def do_mutant(self, job: Job) -> dict[str, Any]:
         """The mutant's edits, without running it: for the post-mortem of a death."""
         drawing = Drawing.of(job, from_json(job["program"]), self.target)
@@ -171,6 +179,12 @@ class Worker:
 
     def do_rules(self, job: Job) -> dict[str, Any]:
         return {"rules": self.target.rules()}
+
+    def do_describe(self, job: Job) -> dict[str, Any]:
+        return {"described": describe(self.target, job["apis"])}
+
+    def do_formula(self, job: Job) -> dict[str, Any]:
+        return {"formula": formula(self.target, job["rule"])}
 
     def do_probe(self, job: Job) -> dict[str, Any]:
         """Seeds for an API from a signature; none where nothing works."""

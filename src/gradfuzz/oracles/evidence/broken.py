@@ -1,0 +1,72 @@
+"""A derivative that is not finite. NaN cannot be narrowed down by contraction, so elements are moved away instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.oracles.evidence.case import Case, special
+from gradfuzz.oracles.evidence.line import Line
+from gradfuzz.oracles.evidence.narrowing import Place, alike, spread
+from gradfuzz.oracles.trial import Trial
+from gradfuzz.targets.base.protocol import Outcome
+from gradfuzz.targets.base.scenario import Scenario
+
+Array = Any
+
+PROBED = 12
+# Where an element goes that is to be out of the way: inside the domain of most functions, and no special point of any.
+ORDINARY = 0.37
+
+
+class Broken:
+    """Scenarios whose derivative is not finite along a line."""
+
+    def __init__(self, case: Case, line: Line, scenarios: Sequence[Scenario]) -> None:
+        self.case, self.line, self.scenarios = case, line, list(scenarios)
+
+    @property
+    def trial(self) -> Trial:
+        return self.case.trial
+
+    @cached_property
+    def probed(self) -> list[tuple[Place, Line]]:
+        """Lines along single elements, spread over the inputs."""
+        lines = [self.case.line(along, ()) for along in spread(self.trial, PROBED)]
+        return [(_moved(line), line) for line in lines]
+
+    @property
+    def special(self) -> set[Place]:
+        """Elements at zeros, whole numbers and ties."""
+        return {(i, int(j)) for i, x in enumerate(self.trial.inputs) for j in np.flatnonzero(special(x))}
+
+    def due_to(self, places: Iterable[Place]) -> bool:
+        """Whether the derivative is finite once these elements and those like them have been moved away: then no other is at fault."""
+        arrays = [np.array(x) for x in self.trial.inputs]
+        for index, flat in {other for place in places for other in alike(self.trial, place)}:
+            value = arrays[index].reshape(-1)[flat]
+            arrays[index].reshape(-1)[flat] = -ORDINARY if np.real(value) < 0 else ORDINARY
+        try:
+            other = Trial(self.trial.target, self.trial.program, self.trial.salt, arrays)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:
+            return True  # nothing can be said against it
+        if not other.finite or [o.shape for o in other.direct] != [o.shape for o in self.trial.direct]:
+            return True
+        other.v = self.trial.v
+        us = [*self.trial.directions(self.case.base.order), self.line.along]
+        outcomes = [other.attempt(scenario, us) for scenario in self.scenarios]
+        return any(not isinstance(o, Outcome) or np.isfinite(other.number(o)) for o in outcomes)
+
+
+def _moved(line: Line) -> Place:
+    """The first element that a line moves."""
+    for index, array in enumerate(line.along.arrays):
+        moved = np.flatnonzero(array)
+        if moved.size:
+            return index, int(moved[0])
+    return 0, 0

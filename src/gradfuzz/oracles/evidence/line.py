@@ -1,0 +1,194 @@
+"""One direction through the inputs: what every scenario says about it, and what differences say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.numdiff.ladder import FIRST_STEP, Estimate, estimate
+from gradfuzz.oracles.trial import DOUBLE_UNIT, Trial
+from gradfuzz.targets.base.protocol import Refusal, Vec
+from gradfuzz.targets.base.scenario import Scenario
+
+Array = Any
+
+# A difference counts if it exceeds both error bars by these factors: bars are one-sigma-like, and the ladder picks its best
+# entry out of many, which flatters it.
+NUMERIC_BARS = 8.0
+AD_JITTER = 64.0
+AD_UNITS = 256.0
+# Both bars together may be this part of the derivative for an agreement to mean anything: a formula that is wrong by a millionth
+# is then either seen or not acquitted.
+CONCLUSIVE = 5e-7
+# AD moves by rounding of its inputs like its neighbours do. A number from which all neighbours differ by far more than from each
+# other was not moved by rounding: it is a special case, right or wrong.
+NEIGHBOURS = (1.0, -1.0, 3.0, -3.0, 5.0, -5.0)
+ISOLATED = 64.0
+# A ladder settles if its bar is this part of its value. Where it does not, another range of steps may.
+SETTLED = 1e-3
+# Functions have their features at the scale of one. Steps of the size of small inputs see rounding alone there, and beside large ones
+# the features are finer than any step of the ladder: then one begins where it ends.
+SMALL, LARGE = 0.1, 1e3
+FINE_STEP = 2.0**-26
+
+
+class Line:
+    """The problem restricted to one direction. Inner directions stay those of the trial."""
+
+    def __init__(self, trial: Trial, base: Scenario, along: Vec, scenarios: Sequence[Scenario], at_zero: Array | None = None) -> None:
+        self.trial, self.base, self.along, self.scenarios = trial, base, along, list(scenarios)
+        self._us = trial.directions(base.order)
+        self._seen: dict[float, Array] = {}
+        if at_zero is not None:
+            self._seen[0.0] = at_zero
+
+    def at(self, t: float) -> Array:
+        """The weighted components of what is differenced, at inputs + t·along."""
+        found = self._seen.get(t)
+        if found is None:
+            outcome = self.trial.attempt(self.base, self._us, None if t == 0.0 else self.along, t)
+            found = self._seen[t] = self.trial.components(outcome)
+        return found
+
+    @property
+    def epsilon(self) -> float:
+        """The rounding unit of what is differenced: a derivative loses a few more digits than a function."""
+        return max(self.trial.epsilon, DOUBLE_UNIT * (8 if self.base.modes else 1))
+
+    # What AD says ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def numbers(self) -> dict[Scenario, float]:
+        """What each scenario says; NaN where it refuses."""
+        return {scenario: self._ad(scenario) for scenario in self.scenarios}
+
+    def _ad(self, scenario: Scenario, along: Vec | None = None, shift: float = 0.0) -> float:
+        outcome = self.trial.attempt(scenario, [*self._us, self.along], along, shift)
+        return float("nan") if isinstance(outcome, Refusal) else self.trial.number(outcome)
+
+    @cached_property
+    def bars(self) -> dict[Scenario, float]:
+        """How far rounding may move each scenario's number."""
+        finite = [abs(n) for n in self.numbers.values() if np.isfinite(n)]
+        scale = max([self.numeric.magnitude if self.numeric.usable else 0.0, *finite])
+        return {s: AD_JITTER * self._jitter(s, n) + AD_UNITS * self.trial.epsilon * scale for s, n in self.numbers.items()}
+
+    def _jitter(self, scenario: Scenario, number: float) -> float:
+        """How far a scenario's number moves when the inputs move by a few units."""
+        moved = [self._neighbour(scenario, units) for units in (-2.0, 2.0)]
+        moved = [m for m in moved if np.isfinite(m)]
+        shift = max((abs(m - number) for m in moved), default=0.0)
+        if len(moved) == 2 and np.isfinite(shift) and shift > ISOLATED * abs(moved[0] - moved[1]) + 1e-9 * abs(number):
+            moved += [m for m in (self._neighbour(scenario, units) for units in NEIGHBOURS) if np.isfinite(m)]
+            spread = max(moved) - min(moved)
+            return spread if len(moved) == 2 + len(NEIGHBOURS) and min(abs(m - number) for m in moved) > ISOLATED * spread else shift
+        return shift
+
+    def _neighbour(self, scenario: Scenario, units: float) -> float:
+        return self._ad(scenario, self._rounding, units * self.trial.epsilon)
+
+    @cached_property
+    def _rounding(self) -> Vec:
+        """Each element by its own size, where the direction moves it and as it moves it."""
+        return Vec([np.asarray(np.abs(x) * np.sign(d)) for x, d in zip(self.trial.inputs, self.along.arrays)])
+
+    # What differences say ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def ladder(self) -> Estimate:
+        """Steps in units of the inputs' own size."""
+        return estimate(self.at, self.at(0.0), self.epsilon)
+
+    @cached_property
+    def wide(self) -> Estimate | None:
+        """Steps in units of one, for inputs that are smaller; None where they are not, and where the ladder contradicts it."""
+        if not 0.0 < self._size < SMALL or not np.isfinite(1 / self._size):
+            return None
+        found, ladder = estimate(self.at, self.at(0.0), self.epsilon, FIRST_STEP / self._size), self.ladder
+        contradicted = ladder.usable and abs(found.value - ladder.value) > NUMERIC_BARS * (found.error + ladder.error)
+        return found if settles(found) and not contradicted else None
+
+    @cached_property
+    def fine(self) -> Estimate | None:
+        """Steps from where the ladder ends down to a few units in the last place, for inputs that are large; None where they are not."""
+        if self._size <= LARGE:
+            return None
+        found = estimate(self.at, self.at(0.0), self.epsilon, FINE_STEP, rounded_steps=True)
+        return found if settles(found) and not found.growing else None
+
+    @cached_property
+    def _size(self) -> float:
+        return max((float(np.abs(a).max()) for a in self.along.arrays if a.size), default=0.0)
+
+    @cached_property
+    def numeric(self) -> Estimate:
+        """The ladder that saw most: the ordinary one, unless it is blurred and another is not."""
+        ladder = self.ladder
+        if settles(ladder, CONCLUSIVE / 2):
+            return ladder
+        if self.wide is not None and (not ladder.usable or self.wide.error < ladder.error):
+            return self.wide
+        return self.fine if self.fine is not None and not settles(ladder) else ladder
+
+    @cached_property
+    def moving(self) -> Array:
+        """Which components move along the line at all: the rounding of the others is nobody's concern."""
+        moved = [slopes != 0 for slopes, _ in self.numeric.rungs[:2]]
+        found = np.logical_or.reduce(moved) if moved else np.zeros(self.at(0.0).shape, bool)
+        return found if found.any() else np.ones(self.at(0.0).shape, bool)
+
+    @property
+    def typical(self) -> float:
+        """The size of a contracted derivative whose entries are of order one."""
+        size = max((float(np.abs(w).max()) for w in self.trial.v.arrays if w.size), default=1.0)
+        for direction in (*self._us, self.along):
+            size *= max((float(np.abs(a).max()) for a in direction.arrays if a.size), default=1.0)
+        return size
+
+    # What that makes of AD ---------------------------------------------------------------------------------------------
+
+    def bar(self, scenario: Scenario) -> float:
+        """Both error bars together."""
+        return NUMERIC_BARS * self.numeric.error + self.bars[scenario]
+
+    def wrong(self) -> list[Scenario]:
+        """Scenarios that differ from the numeric derivative by more than both error bars."""
+        numeric = self.numeric
+        if not numeric.usable:
+            return []
+        found = []
+        for scenario, number in self.numbers.items():
+            gap = abs(number - numeric.value)
+            if not np.isfinite(number) or (gap > self.bar(scenario) and numeric.matches(number, gap) < 2):
+                found.append(scenario)
+        return found
+
+    def right(self, scenario: Scenario) -> bool:
+        """Whether a scenario agrees with the numeric derivative, and both bars are narrow enough for that to mean something."""
+        number, numeric = self.numbers[scenario], self.numeric
+        if not np.isfinite(number) or not numeric.usable or numeric.one_sided or numeric.growing:
+            return False
+        if number == 0.0 and self.flat:
+            return True
+        bar = self.bar(scenario)
+        return bool(abs(number - numeric.value) <= bar <= CONCLUSIVE * max(abs(number), abs(numeric.value)))
+
+    @cached_property
+    def flat(self) -> bool:
+        """Whether the function, as it is computed, has no slope that could be told from none: a stationary point, or a constant."""
+        numeric = self.numeric
+        moves = max(float(np.abs(self.at(0.0)).sum()), self.typical)
+        return bool(abs(numeric.value) <= NUMERIC_BARS * numeric.error and numeric.error <= CONCLUSIVE * moves) and not numeric.kink
+
+    def outside(self, scenario: Scenario) -> bool:
+        """Whether a scenario's number lies outside the one-sided slopes."""
+        low, high = self.numeric.interval()
+        return not low - self.bars[scenario] <= self.numbers[scenario] <= high + self.bars[scenario]
+
+
+def settles(numeric: Estimate, part: float = SETTLED) -> bool:
+    """Whether an estimate says anything: on both sides, and to such a part of itself."""
+    return numeric.usable and not numeric.one_sided and NUMERIC_BARS * numeric.error <= part * abs(numeric.value)

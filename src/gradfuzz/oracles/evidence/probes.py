@@ -1,0 +1,127 @@
+"""Probes: single questions to the function along a line, at steps of another size than the ladder's."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.oracles.evidence.line import Line
+from gradfuzz.oracles.evidence.narrowing import Suspect
+from gradfuzz.oracles.trial import DOUBLE_UNIT
+from gradfuzz.targets.base.protocol import Vec
+from gradfuzz.targets.base.scenario import DIRECT
+
+Array = Any
+
+# Around a kink, slopes are sampled this far off (in units of the inputs), and then nearer: there, what curvature alone spreads comes
+# together.
+NEARBY = (1e-4, 1e-7)
+NEARBY_POINTS = 96
+# The first step still moves every element by many units, the other is the ladder's finest: a pole may hide behind rounding at the first.
+# Over a step many times as long a continuous function moves far more.
+JUMP_STEPS = (2.0**-46, 2.0**-24)
+JUMP_FACTORS = (2.0**8, 2.0**2, 2.0**5)
+NOISE = 256.0
+# Steps from zero may be far shorter than any from elsewhere.
+STEPS_FROM_ZERO = tuple(2.0**-k for k in (60, 90, 130, 180, 250, 330))
+# Units in the last place: at 1e15 a remainder has a few of them between two jumps.
+ULPS = (1, 2, 3, 4, 6, 8)
+
+
+@dataclass(frozen=True)
+class Slope:
+    """A difference quotient and what rounding of the function may have done to it."""
+
+    value: float
+    noise: float
+
+
+def slopes(line: Line, steps: Iterable[float]) -> list[Slope]:
+    """Central differences at these steps; those where the function changes its shape are left out."""
+    found = []
+    with np.errstate(all="ignore"):
+        size = float(np.abs(line.at(0.0))[line.moving].sum())
+        for t in steps:
+            plus, minus = line.at(t), line.at(-t)
+            if t != 0.0 and plus.shape == minus.shape:
+                found.append(Slope(float((plus - minus).sum()) / (2 * t), 4 * DOUBLE_UNIT * size / t))
+    return found
+
+
+def ulp_slopes(suspect: Suspect) -> list[Slope]:
+    """Differences to both sides over 1 to 8 units in the last place of an element; none for complex numbers, zeros and denormals."""
+    value, step = suspect.value, suspect.step
+    if np.iscomplexobj(value) or not np.isfinite(value) or abs(value) < 1e-290 or step == 0.0:
+        return []
+    unit = float(np.spacing(np.abs(np.float64(value)))) * (suspect.trial.epsilon / DOUBLE_UNIT)
+    line, found = suspect.line, []
+    with np.errstate(all="ignore"):
+        here = line.at(0.0)
+        for units, sign in itertools.product(ULPS, (1, -1)):
+            t = sign * units * unit / step
+            there = line.at(t)
+            if there.shape != here.shape:
+                continue
+            noise = 2 * line.epsilon * float((np.abs(here) + np.abs(there))[line.moving].sum()) / abs(t)
+            found.append(Slope(float((there - here).sum()) / t, noise))
+    return [s for s in found if np.isfinite(s.value)]
+
+
+def jumps(line: Line, from_zero: bool) -> bool:
+    """Whether an output changes over a vanishing step, and by the same over longer ones. Noise does not repeat itself.
+
+    Output by output: beside one of 1e48 the jump of another would drown.
+    """
+    with np.errstate(all="ignore"):
+        here = line.at(0.0)
+        noise = NOISE * line.trial.epsilon * np.abs(here)
+        for sign, step in itertools.product((1, -1), (*JUMP_STEPS, *(STEPS_FROM_ZERO[1:] if from_zero else ()))):
+            near = line.at(sign * step)
+            if near.shape != here.shape:
+                return True
+            change = np.abs(near - here)
+            jumped = change > noise
+            for factor in JUMP_FACTORS:
+                if not jumped.any():
+                    break
+                far = line.at(sign * step * factor)
+                if far.shape != here.shape:
+                    return True
+                jumped = jumped & (np.abs(near - far) < 0.1 * change)
+            if jumped.any():
+                return True
+    return False
+
+
+def among_slopes_nearby(suspect: Suspect) -> bool:
+    """Whether AD lies in the range of slopes at points around: what a generalised derivative may choose from at a kink."""
+    return all(_among(suspect, distance) for distance in NEARBY)
+
+
+def _among(suspect: Suspect, distance: float) -> bool:
+    trial, along = suspect.trial, suspect.line.along
+    numbers = [suspect.line.numbers[m] for m in suspect.wrong]
+    seen: list[float] = []
+    step = distance * 1e-3
+    for index in range(NEARBY_POINTS):
+        away = trial.direction(index + 1).arrays
+        ends = []
+        for t in (step, -step):
+            moved = Vec([np.asarray(distance * d + t * a) for d, a in zip(away, along.arrays)])
+            ends.append(trial.components(trial.attempt(DIRECT, (), moved, 1.0)).sum())
+        slope = float((ends[0] - ends[1]) / (2 * step))
+        if np.isfinite(slope):
+            seen.append(slope)
+            slack = 1e-6 * max(map(abs, seen))
+            if any(min(seen) - slack <= number <= max(seen) + slack for number in numbers):
+                return True
+    return not seen
+
+
+def at_zero(line: Line) -> bool:
+    """Whether an element that moves is zero: there is no step too short for it."""
+    return any(bool(((x == 0) & (d != 0)).any()) for x, d in zip(line.trial.inputs, line.along.arrays))

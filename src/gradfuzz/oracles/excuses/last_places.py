@@ -1,0 +1,26 @@
+"""Structure as fine as the numbers themselves (a remainder or a sine at 1e15): only steps of a few units in the last place see it."""
+
+from __future__ import annotations
+
+from gradfuzz.oracles.evidence.narrowing import Suspect
+from gradfuzz.oracles.evidence.probes import ulp_slopes
+from gradfuzz.oracles.excuses.base import BLIND, SUPPORTS, Excuse, Says
+
+# A slope over a few units takes a side if it comes this near to it, as a part of the gap between the sides.
+NEAR = 0.25
+
+
+def _element(suspect: Suspect) -> Says:
+    gap, value, slopes = suspect.gap, suspect.line.numeric.value, ulp_slopes(suspect)
+    if suspect.number == 0.0 and sum(s.value == 0.0 for s in slopes) > len(slopes) / 2:
+        # Rounding makes a slope that is none into one, and not the other way round: the function stands still, on a tread of stairs.
+        return SUPPORTS if any(s.noise < 2 * abs(value) for s in slopes) else None
+    told = [s.value for s in slopes if s.noise < 0.1 * gap]
+    if len(told) < 4:
+        return None
+    if sum(abs(s - suspect.number) <= NEAR * gap for s in told) >= len(told) / 2:
+        return SUPPORTS
+    return BLIND if sum(abs(s - value) > NEAR * gap for s in told) > len(told) / 2 else None
+
+
+EXCUSE = Excuse("last places", "steps of a few units in the last place say something else than longer ones", _element)

@@ -1,0 +1,25 @@
+"""A branch point: slopes keep growing by a steady factor as the steps shrink, so there is no derivative, whatever coarser steps say."""
+
+from __future__ import annotations
+
+from gradfuzz.oracles.evidence.broken import Broken
+from gradfuzz.oracles.evidence.case import Case
+from gradfuzz.oracles.evidence.line import Line
+from gradfuzz.oracles.evidence.narrowing import Suspect
+from gradfuzz.oracles.excuses.base import BLIND, Excuse, Says
+
+
+def _line(case: Case, line: Line) -> Says:
+    return BLIND if line.ladder.growing and not any(line.wrong()) else None
+
+
+def _element(suspect: Suspect) -> Says:
+    return BLIND if suspect.line.ladder.growing else None
+
+
+def _broken(broken: Broken) -> Says:
+    branches = {place for place, line in broken.probed if line.ladder.growing}
+    return BLIND if branches and broken.due_to(branches) else None
+
+
+EXCUSE = Excuse("no limit", "slopes keep growing as the steps shrink", _element, _broken, _line)

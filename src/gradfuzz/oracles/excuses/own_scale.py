@@ -1,0 +1,27 @@
+"""An element that is much smaller or larger than its tensor: stepped by its own size, or by one, it says what AD says."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gradfuzz.oracles.evidence.line import settles
+from gradfuzz.oracles.evidence.narrowing import Suspect, single
+from gradfuzz.oracles.excuses.base import SUPPORTS, Excuse, Says
+
+# Steps that differ by less see the same.
+ANOTHER_SCALE = 1e3
+SMALLEST = 1e-290
+
+
+def _element(suspect: Suspect) -> Says:
+    own = float(np.abs(suspect.value))
+    for size in {own, 1.0} - {0.0}:
+        if suspect.step == 0.0 or size < SMALLEST or 1 / ANOTHER_SCALE < size / suspect.step < ANOTHER_SCALE:
+            continue
+        closer = suspect.case.line(single(suspect.trial, suspect.place, size), suspect.wrong)
+        if settles(closer.ladder) and not closer.wrong():
+            return SUPPORTS
+    return None
+
+
+EXCUSE = Excuse("own scale", "a feature smaller than the steps: the element is much smaller than its tensor", _element, dear=True)

@@ -1,0 +1,88 @@
+"""Gauge: outputs that are defined only up to signs or phases (eigenvectors, the factors of SVD and QR), judged on what is defined.
+
+Two runs may choose another gauge; then each vector differs by a number of size one, and everything that such numbers cannot change is
+the same: values, and the product that gives the matrix back. A sign that is wrong in all outputs changes one of these.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.oracles.trial import Trial
+from gradfuzz.targets.base.protocol import Outcome
+from gradfuzz.targets.base.scenario import DIRECT
+
+Array = Any
+
+# What the invariants may differ by, in units of the last place: a decomposition is an iteration, and another kernel takes another path.
+UNITS = 2.0**14
+
+
+def draws(trial: Trial) -> bool:
+    """Whether the function draws random numbers, or two plain runs differ: then compilers may draw others."""
+    if trial.point.random:
+        return True
+    again = trial.attempt(DIRECT, ())
+    return isinstance(again, Outcome) and any(
+        a.shape != b.shape or not np.array_equal(a, b, equal_nan=a.dtype.kind in "fc") for a, b in zip(trial.direct, again.outputs)
+    )
+
+
+def same_up_to_gauge(ours: list[Array], theirs: list[Array], epsilon: float) -> bool:
+    """Whether two runs of a decomposition differ in their gauge alone. One output by itself has none that could be told from an error."""
+    if len(ours) != len(theirs) or len(ours) < 2 or any(a.shape != b.shape for a, b in zip(ours, theirs)):
+        return False
+    bar = UNITS * epsilon
+    factors = [i for i, (a, b) in enumerate(zip(ours, theirs)) if not _close(a, b, bar)]
+    # Values are defined: only matrices may differ.
+    if not factors or any(ours[i].ndim < 2 for i in factors):
+        return False
+    if not all(_phases(ours[i], theirs[i], bar) for i in factors):
+        return False
+    products = list(zip(_products(ours), _products(theirs)))
+    return bool(products) and all(_close(a, b, bar) for a, b in products)
+
+
+def _phases(ours: Array, theirs: Array, bar: float) -> bool:
+    """Whether columns, or else rows, differ by a number of size one each."""
+    return any(
+        _close(np.abs(_overlap(a, b)), _norm(a) * _norm(b), bar)
+        for a, b in ((ours, theirs), (np.swapaxes(ours, -1, -2), np.swapaxes(theirs, -1, -2)))
+    )
+
+
+def _overlap(a: Array, b: Array) -> Array:
+    return (np.conj(a) * b).sum(axis=-2)
+
+
+def _norm(a: Array) -> Array:
+    return np.sqrt((np.abs(a) ** 2).sum(axis=-2))
+
+
+def _products(parts: list[Array]) -> list[Array]:
+    """What the outputs give back: the product of two factors, or of factors with values between them, or of vectors around their values."""
+    matrices = [p for p in parts if p.ndim >= 2]
+    values = [p for p in parts if all(p.ndim == m.ndim - 1 for m in matrices)]
+    if len(matrices) == 1 and len(values) == 1 and matrices[0].shape[-1] == values[0].shape[-1]:
+        return [_product(matrices[0] * values[0][..., None, :], np.conj(np.swapaxes(matrices[0], -1, -2)))]
+    if len(matrices) == 2 and not values:
+        return [_product(*matrices)] if matrices[0].shape[-1] == matrices[1].shape[-2] else []
+    if len(matrices) == 2 and len(values) == 1:
+        left, right, rank = matrices[0], matrices[1], values[0].shape[-1]
+        for other in (right, np.conj(np.swapaxes(right, -1, -2))):
+            if left.shape[-1] >= rank and other.shape[-2] >= rank:
+                return [_product(left[..., :rank] * values[0][..., None, :], other[..., :rank, :])]
+    return []
+
+
+def _product(a: Array, b: Array) -> Array:
+    with np.errstate(all="ignore"):
+        return a @ b
+
+
+def _close(a: Array, b: Array, bar: float) -> bool:
+    with np.errstate(all="ignore"):
+        scale = max((float(np.abs(x).max()) for x in (a, b) if x.size), default=0.0)
+        return bool((np.abs(a - b) <= bar * scale).all())

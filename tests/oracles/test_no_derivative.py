@@ -1,0 +1,36 @@
+"""Points of real functions at which differences fool themselves, or there is no derivative at all: AD is not accused there."""
+
+import pytest
+
+from gradfuzz.oracles.check import Options, examine
+from gradfuzz.program import parse
+
+POINTS = {
+    "a remainder finer than the steps": 'x = tensor((3,), "float64", full(1.11e15))\ny = torch.fmod(x, -3.5)\n',
+    "a remainder finer than the steps, rounded down": 'x = tensor((3,), "float64", full(1.11e15))\ny = torch.remainder(x, -3.5)\n',
+    "a matrix without full rank": 'x = tensor((3, 3), "float64", full(1.0))\nq, r = torch.linalg.qr(x)\n',
+    "a matrix with one entry": 'x = tensor((4, 3), "float64", onehot(seed=3))\nq, r = torch.linalg.qr(x)\n',
+    "a branch point": 'x = tensor((3,), "complex128", listed([1.0]))\ny = torch.acos(x)\n',
+    "ties of pivots": 'x = tensor((3, 3), "float64", full(1.0))\np, l, u = torch.linalg.lu(x)\n',
+    "no pivot at all": 'x = tensor((3, 5), "float64", full(-0.0))\np, l, u = torch.linalg.lu(x)\n',
+}
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_nobody_is_accused_where_there_is_nothing_to_see(torch_target, name):
+    for salt in range(6):
+        assert not examine(torch_target, parse(POINTS[name], torch_target.language), Options(order=1, salt=salt)).findings
+
+
+def test_a_wrong_first_derivative_is_reported_in_place_of_the_second_that_stands_on_it(torch_target):
+    """sinc' loses its digits at 1e-8: what is made of differences of it is no second derivative."""
+    program = parse('x = tensor((), "float64", full(1e-8))\ny = torch.sinc(x)\n', torch_target.language)
+    findings = examine(torch_target, program, Options(order=2)).findings
+    assert findings and {f.order for f in findings} == {1}
+    assert findings[0].expected is None or findings[0].expected * findings[0].actual > 0
+
+
+def test_ordinary_neighbours_are_judged(torch_target):
+    for text in ("torch.fmod(x, -3.5)", "torch.linalg.qr(x)", "torch.acos(0.2 * x)", "torch.sinc(x)"):
+        program = parse(f'x = tensor((3, 3), "float64", uniform(0.2, 0.9, seed=3))\ny = {text}\n', torch_target.language)
+        assert examine(torch_target, program, Options(order=1)).outcome == "agree"

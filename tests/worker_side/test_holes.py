@@ -1,0 +1,92 @@
+"""What differences cannot see acquits nobody, and what they cannot see accuses nobody."""
+
+import numpy as np
+import pytest
+from numpy_library import NumpyTarget
+
+from gradfuzz.oracles.check import Options, examine
+from gradfuzz.program import parse
+from gradfuzz.targets.base.scenario import FORWARD, REVERSE
+from gradfuzz.targets.homes import language_for
+
+TORCH = language_for("torch")
+SIZES = 200
+
+
+def program(values, shape="(3, 4)"):
+    return parse(f'x = tensor({shape}, "float64", {values})\ny = torch.sin(x)\n', TORCH)
+
+
+def diagonal(slope):
+    return lambda x: [np.diag(slope(x).ravel())]
+
+
+def sine(**factors):
+    return NumpyTarget(np.sin, diagonal(np.cos), **factors)
+
+
+def outcomes(target):
+    """At sizes from 1e-100 to 1e100."""
+    sizes = [float(f"{10.0**e:.3g}") for e in np.linspace(-100, 100, SIZES)]
+    return [examine(target, program(f"full({size})"), Options(order=1, salt=k)).outcome for k, size in enumerate(sizes)]
+
+
+@pytest.mark.parametrize("factor", [2.0, 1 + 1e-3, 1 + 1e-6])
+def test_a_wrong_sine_is_never_acquitted_whatever_the_size(factor):
+    seen = outcomes(sine(reverse_factor=factor))
+    assert "agree" not in seen and seen.count("disagree") >= 0.5 * SIZES
+
+
+def test_a_right_sine_is_never_accused_whatever_the_size():
+    seen = outcomes(sine())
+    assert "disagree" not in seen and seen.count("agree") >= 0.5 * SIZES
+
+
+@pytest.mark.parametrize("salt", range(8))
+def test_differences_that_alias_with_a_sine_accuse_nobody(salt):
+    assert not examine(sine(), program("full(1.43e14)"), Options(order=1, salt=salt)).findings
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_denormal_excuses_only_itself(seed):
+    values = f"planted(normal(seed={seed}), 5e-324, 13)"
+    assert examine(sine(reverse_factor=1.5), program(values), Options(order=1, salt=seed)).findings
+    sixth = NumpyTarget(np.sin, diagonal(lambda x: np.where(np.arange(x.size).reshape(x.shape) == 5, np.nan, np.cos(x))))
+    (finding,) = examine(sixth, program(values), Options(order=1, salt=seed)).findings
+    assert finding.kind == "nonfinite"
+
+
+@pytest.mark.parametrize("values", ["full(1.0)", "planted(normal(seed=1), 1.0, 3)"])
+def test_a_special_case_that_is_wrong_at_one_number_is_not_taken_for_rounding(values):
+    threefold = NumpyTarget(lambda x: 3 * x, diagonal(lambda x: np.where(x == 1, 100.0, 3.0)))
+    (finding,) = examine(threefold, program(values), Options(order=1)).findings
+    assert finding.kind == "gradient"
+
+
+def test_slopes_that_diverge_agree_with_nothing():
+    """A cube root at 0, and an AD that says a number of the size of the slopes at the finest steps."""
+    root = NumpyTarget(np.cbrt, diagonal(lambda x: np.where(x == 0, 1e4, 1 / (3 * np.cbrt(x) ** 2))))
+    with np.errstate(all="ignore"):
+        assert examine(root, program("full(0.0)"), Options(order=1)).outcome == "inconclusive"
+
+
+def test_not_a_number_in_one_mode_does_not_hide_a_wrong_number_in_another():
+    class Both(NumpyTarget):
+        pass
+
+    target = Both(np.sin, diagonal(np.cos), reverse_factor=1.5, forward_factor=np.nan)
+    findings = examine(target, program("normal(seed=1)"), Options(order=1)).findings
+    assert {(f.kind, f.scenarios[0]) for f in findings} == {("nonfinite", FORWARD), ("gradient", REVERSE)}
+
+
+def test_a_derivative_that_is_exactly_zero_is_conclusive():
+    for f, slope, values in [(np.cos, lambda x: -np.sin(x), "full(0.0)"), (np.ones_like, np.zeros_like, "normal(seed=1)")]:
+        assert examine(NumpyTarget(f, diagonal(slope)), program(values), Options(order=1, strict=True)).outcome == "agree"
+
+
+def test_a_jump_of_one_output_is_seen_beside_an_output_of_1e48():
+    """floor at a whole number: not even a derivative of the other output that is wrong there can be told."""
+    f = NumpyTarget(
+        lambda x: np.concatenate([1e48 * x, np.floor(x)]), lambda x: [np.vstack([1e48 * np.eye(x.size), np.ones((x.size, x.size)) * 1e44])]
+    )
+    assert not examine(f, program("full(2.0)", "(1,)"), Options(order=1)).findings
