@@ -2,7 +2,7 @@
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS ?= torch,jax,tensorflow,testing,accuracy
+EXTRAS ?= torch,jax,tensorflow,testing,accuracy,llm
 SHELL := /bin/bash
 
 MLX := examples/mlx_target

@@ -14,10 +14,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from gradfuzz.closed.digits import UNITS, losses
 from gradfuzz.pool.launch import Launch
 from gradfuzz.pool.pool import Pool
 from gradfuzz.program import to_json
+from gradfuzz.reference.digits import UNITS, losses
 from gradfuzz.surveys.accuracy import forms, program_for
 
 DOCUMENT = [
@@ -53,15 +53,16 @@ def pairs(target: str, workers: int, ops: list[str]) -> None:
 
 
 def points(target: str) -> None:
-    """Judged by closed form: does the type hold the true second derivative, and did the library give it?"""
+    """Judged by the reference: does the type hold the true second derivative, and did the library give it?"""
     spelled = forms(target)
     with Pool(Launch(target), 1) as pool:
         print(f"{target} {pool.version}: the gradient of the gradient at each reported point")
         for name, x in REPORTED:
             for dtype in UNITS:
-                answer = pool.run("tabulate", program=to_json(program_for(target, spelled[name], dtype)), points=[x], start=0, count=1)
+                program = program_for(target, spelled[name], dtype)
+                answer = pool.run("tabulate", program=to_json(program), points=[x], start=0, count=1)
                 for _, got in answer.data["rows"]:
-                    for loss in losses(name, x, got, dtype):
+                    for loss in losses(target, program, x, got, dtype):
                         if loss.kind == "second derivative" and loss.way == "reverse":
                             verdict = loss.note or (f"{loss.lost:.1f} digits lost" if loss.lost else "right")
                             print(f"  {name:11} {x:9.3e} {dtype}: true {loss.expected:.6e}, got {loss.got:.6e}: {verdict}")

@@ -155,7 +155,8 @@ def _lines(log: Path) -> list[dict[str, Any]]:
 
 
 def _written(
-    options: argparse.Namespace, target: Any, seen: list[dict[str, Any]], deaths: list[dict[str, Any]], count: int, reading: float, taken: float
+    options: argparse.Namespace, target: Any, seen: list[dict[str, Any]], deaths: list[dict[str, Any]], count: int, reading: float,
+    taken: float,
 ) -> int:  # fmt: skip
     outcomes = Counter((row["dtype"], row["outcome"]) for row in seen)
     mismatches = sorted((row for row in seen if row["verdicts"]), key=lambda row: (row["api"], row["dtype"]))

@@ -39,6 +39,18 @@ class WrongBackward(Healthy):
         return grad * 3 * x**2 * FACTOR
 
 
+class WrongIdentity(torch.autograd.Function):
+    """The number itself, with twice its derivative."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return 2 * grad
+
+
 class WrongJvp(Healthy):
     @staticmethod
     def jvp(ctx, tangent):
@@ -103,6 +115,10 @@ def healthy(x):
 
 def wrong_backward(x):
     return WrongBackward.apply(x)
+
+
+def wrong_identity(x):
+    return WrongIdentity.apply(x)
 
 
 def wrong_jvp(x):

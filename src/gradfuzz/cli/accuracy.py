@@ -12,12 +12,14 @@ from rich.table import Table as Grid
 
 from gradfuzz.cli.console import FOUND, NOTHING_NEW, out, seconds
 from gradfuzz.cli.display import Quiet, watching
-from gradfuzz.closed.digits import ALL, UNITS, Loss, worst
-from gradfuzz.closed.picture import png
 from gradfuzz.engine.config import Config
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.pool.launch import Launch
+from gradfuzz.reference.digits import ALL, UNITS, Loss, worst
+from gradfuzz.reference.picture import png
 from gradfuzz.surveys.accuracy import Table, accuracy_points, forms, measure
+from gradfuzz.surveys.tails import page as page_of_tails
+from gradfuzz.surveys.tails import tail_points
 from gradfuzz.targets.homes import home_of, known_targets
 from gradfuzz.testing.step_curve import inline_image
 
@@ -27,17 +29,23 @@ HALF = 0.5
 
 def accuracy(
     target: Annotated[str, typer.Argument(help="The library: " + ", ".join(known_targets()) + ".")],
-    op: Annotated[Optional[list[str]], typer.Option(help="Only closed forms that fit this glob, as in 'erf*'. May be given again.")] = None,
+    op: Annotated[Optional[list[str]], typer.Option(help="Only functions that fit this glob, as in 'erf*'. May be given again.")] = None,
     points: Annotated[
         int, typer.Option(min=2, max=100_000, help="Sizes over the whole range; three times as many lie between 0.001 and 1000.")
     ] = 21,
     dtype: Annotated[str, typer.Option(help="float64 or float32.")] = "float64",
     to: Annotated[Optional[Path], typer.Option("--out", help="A folder for pictures and a page; nothing is drawn without.")] = None,
+    tails: Annotated[
+        Optional[Path],
+        typer.Option(
+            help="Sweep from 1e-300 to 1e300 instead, and write every point at which a derivative is lost to this page (Markdown)."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     python: Annotated[Optional[str], typer.Option(help="The interpreter that has the library.")] = None,
     timeout: Annotated[str, typer.Option(help="How long one point may take.")] = "10s",
 ) -> None:
-    """Compare values, first and second derivatives of special functions with their closed forms at high precision.
+    """Compare values, first and second derivatives of functions of one number with the exact ones, enclosed by ball arithmetic.
 
     A number that has lost more than half of its type's digits is a finding. What underflows or overflows the type is left out, and what
     a rounding of the input explains is not held against the library.
@@ -45,12 +53,20 @@ def accuracy(
     Exit status: 0 nothing found, 1 findings, 2 wrong use or broken set-up.
     """
     home_of(target)  # raises for a name that is none
+    if tails is not None and dtype != "float64":
+        raise GradfuzzError("--tails is about doubles; leave --dtype out")
     if dtype not in UNITS:
-        raise GradfuzzError(f"--dtype {dtype}: closed forms are for {', '.join(UNITS)}")
+        raise GradfuzzError(f"--dtype {dtype}: it is for {', '.join(UNITS)}")
     chosen = forms(target, tuple(op or ()))
     launch = Launch(target, python or sys.executable, timeout=seconds(timeout))
+    swept = accuracy_points(points, dtype) if tails is None else tail_points(points)
     with Quiet() if as_json else watching() as display:
-        version, tables = measure(Config(launch, seconds=None), chosen, accuracy_points(points, dtype), dtype, display)
+        version, tables = measure(Config(launch, seconds=None), chosen, swept, dtype, display)
+    if tails is not None:
+        title = home_of(target).title
+        write_page(
+            tails, page_of_tails(title, version, tables, swept, f"gradfuzz accuracy {target} --tails {tails.name} --points {points}")
+        )
     found = [finding(table, loss) for table in tables for loss in worst(table.losses).values() if loss.lost >= HALF * ALL[dtype]]
     hung = [(table, x, cause) for table in tables for x, cause in table.lost_workers]
     if as_json:
@@ -66,6 +82,13 @@ def accuracy(
         if not as_json:
             out.print(f"wrote {to / 'index.html'}", markup=False)
     raise typer.Exit(FOUND if found or hung else NOTHING_NEW)
+
+
+def write_page(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise GradfuzzError(f"--tails {path}: {error.strerror}") from None
 
 
 def finding(table: Table, loss: Loss) -> dict[str, Any]:

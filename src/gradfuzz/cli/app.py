@@ -5,7 +5,22 @@ from __future__ import annotations
 import typer
 
 from gradfuzz import __version__
-from gradfuzz.cli import accuracy, chain, check, coverage, eps, findings, fuzz_function, graphs, record, report, run, targets
+from gradfuzz.cli import (
+    accuracy,
+    chain,
+    check,
+    coverage,
+    eps,
+    explain,
+    findings,
+    fuzz_function,
+    graphs,
+    record,
+    report,
+    run,
+    seeds,
+    targets,
+)
 from gradfuzz.cli.console import guarded
 
 app = typer.Typer(
@@ -33,6 +48,8 @@ app.command("coverage")(guarded(coverage.coverage))
 app.command("refusals")(guarded(coverage.refusals))
 app.command("record")(guarded(record.record))
 app.command("eps")(guarded(eps.eps))
+app.add_typer(seeds.app, name="seeds")
+app.command("explain")(guarded(explain.explain))
 app.command("fuzz-function")(guarded(fuzz_function.fuzz_function))
 
 

@@ -103,7 +103,20 @@ def status_line(state: State) -> str:
     middle = _verdicts(state)
     if state.existing or state.rules:
         middle = f"{100 * state.validity:.1f} % valid, rules: {shares(state.existing, state.rules)}"
-    return f"{done} {state.things} ({rate(state):.0f}/s), {middle}, findings: {found}, {state.waiting} being confirmed{left}"
+    confirming = f"{state.waiting} being confirmed{_by_reference(state)}"
+    return f"{done} {state.things} ({rate(state):.0f}/s), {middle}, findings: {found}, {confirming}{left}"
+
+
+def _asked(state: State) -> str:
+    """What the reference said: suspicions that it proved, that it refuted, and on which it is silent; and what else it was asked."""
+    parts = [f"{n} {said}" for said, n in state.asked.most_common()]
+    if state.wondered:
+        parts.append(f"{sum(state.wondered.values())} mutants asked about ({state.wondered['proven']} of them wrong)")
+    return ", ".join(parts)
+
+
+def _by_reference(state: State) -> str:
+    return f", reference: {_asked(state)}" if state.asked or state.wondered else ""
 
 
 def _verdicts(state: State) -> str:
@@ -125,6 +138,8 @@ def panel(state: State) -> Panel:
     kinds = Counter(f.kind for f in state.findings)
     table.add_row("findings", ", ".join(f"{n} {kind}" for kind, n in kinds.most_common()) or "none yet")
     table.add_row("being confirmed", str(state.waiting))
+    if state.asked or state.wondered:
+        table.add_row("reference", _asked(state))
     return Panel(table, title="gradfuzz", title_align="left", border_style="blue", expand=False)
 
 

@@ -36,7 +36,7 @@ def findings(
     for column in ("id", "api", "what is wrong", "expected", "actual", "met", "label"):
         table.add_column(column, overflow="fold")
     for f in listed:
-        label = f.label_name if f.confirmed else "unconfirmed"
+        label = f.label_name if f.confirmed else "refuted" if f.refuted else "unconfirmed"
         style = COLOURS.get(label, "dim")
         table.add_row(
             f"[{style}]{cell(f.id)}[/]",
@@ -45,7 +45,7 @@ def findings(
             _short(f.verdict.expected),
             _short(f.verdict.actual),
             str(f.times),
-            label,
+            f"{label}, proven" if f.proven else label,
         )
     out.print(table)
 
@@ -75,6 +75,8 @@ def show(identity: IdArgument, store: StoreOption = DEFAULT_STORE) -> None:
     if table.row_count:
         out.print(table)
     say(verdict.reason)
+    if f.proof is not None:
+        say(f.proof.told)
     if f.script_output:
         out.print(Panel(cell(f.script_output.rstrip()), title="its script says", title_align="left"))
 

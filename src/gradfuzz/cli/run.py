@@ -58,6 +58,7 @@ def run(
     ] = False,
     timeout: Annotated[str, typer.Option(help="How long one mutant may take.")] = "10s",
     memory: Annotated[int, typer.Option(min=64, max=2**24, help="By how many megabytes a worker may grow.")] = 4096,
+    samples: Annotated[bool, typer.Option("--samples", help="Beside --seeds: the library's own samples, in the same campaign.")] = False,
 ) -> None:
     """Fuzz a library for wrong gradients.
 
@@ -77,12 +78,12 @@ def run(
         target, python or sys.executable, tuple(module or ()), (os.getcwd(),) if module else (), seconds(timeout), memory,
         tuple(way.name for way in chosen(target, profile, named).ways), device,
     )  # fmt: skip
-    listed = _api_file(apis)
+    listed = api_file(apis)
     names = tuple("?" + line.split("(")[0].strip() for line in listed)
     config = Config(
         launch, seed, limit, mutants, tuple(api or ()) + names, listed, tuple(map(str, seeds or ())), order,
         _scenarios(scenario or [], order or DEFAULT_ORDER), profile, named, device, workers or os.cpu_count() or 1,
-        python_said=python is not None,
+        python_said=python is not None, samples=samples,
     )  # fmt: skip
     with watching() as display:
         state = run_mutants(config, store, resume, display)
@@ -100,7 +101,7 @@ def way_names(text: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in (text or "").split(",") if name.strip())
 
 
-def _api_file(path: Path | None) -> tuple[str, ...]:
+def api_file(path: Path | None) -> tuple[str, ...]:
     """The lines of a list of names or signatures."""
     if path is None:
         return ()

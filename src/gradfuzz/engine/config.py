@@ -34,6 +34,7 @@ class Config:
     workers: int = 1
     shrink_seconds: float = 8.0
     python_said: bool = False  # whether the interpreter was named, or is just the one that is there
+    samples: bool = False  # the library's own seeds beside those of files
     source: str = "samples"  # where Programs come from; what a chain or graph command made is not resumed by `run`
 
     def to_json(self) -> dict[str, Any]:
@@ -83,6 +84,7 @@ def _read(data: Any) -> Config:
             _number(launch["memory"], int),
         ),
         **texts, **numbers, shrink_seconds=_number(data["shrink_seconds"], float), source=_text(data["source"]),
+        samples=data.get("samples") is True,
         profile=_text(data.get("profile", "default")), ways=_texts(data.get("ways", ())), device=_text(data.get("device", "")),
     )  # fmt: skip
 

@@ -96,7 +96,7 @@ class Engine:
                 self._handle(self.pool.poll())
             self.state.finishing = True
             end = time.monotonic() + GRACE
-            while self.triage is not None and self.triage.waiting and time.monotonic() < end:
+            while self.triage is not None and self._unfinished(self.triage) and time.monotonic() < end:
                 self._handle(self.pool.poll())
             self._close("finished")
         except KeyboardInterrupt:
@@ -106,6 +106,10 @@ class Engine:
             raise
         self._tick()
         return self.state
+
+    def _unfinished(self, triage: Triage) -> bool:
+        """Suspicions are waited for. What the reference is asked out of mere curiosity is, too, where no clock ends the campaign."""
+        return triage.waiting > 0 or (self.state.deadline is None and triage.inquiries.waiting > 0)
 
     def _close(self, status: str) -> None:
         if self.triage is not None:
@@ -152,7 +156,7 @@ class Engine:
                     self._survey.suspected(task, suspicion)
                 self._ended(task, event)
         if self.triage is not None:
-            self.triage.collect_deaths()
+            self.triage.collect()
         self._tick()
 
     def _ended(self, task: Task, event: Event) -> None:
@@ -173,4 +177,6 @@ class Engine:
     def _tick(self) -> None:
         self.state.waiting = self.triage.waiting if self.triage is not None else 0
         self.state.restarts = self.pool.restarts
+        if self.triage is not None:
+            self.state.asked, self.state.wondered = self.triage.asked, self.triage.wondered
         self.watcher.tick(self.state)

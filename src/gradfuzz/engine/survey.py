@@ -45,6 +45,8 @@ class State:
     existing: set[str] = field(default_factory=set)  # rules that this computer can reach
     findings: list[Finding] = field(default_factory=list)
     waiting: int = 0
+    asked: Counter[str] = field(default_factory=Counter)  # what the reference said to suspicions
+    wondered: Counter[str] = field(default_factory=Counter)  # and where nothing was suspected
     restarts: int = 0
     finishing: bool = False
     cpu: float = 0.0  # seconds that workers spent on tasks

@@ -8,6 +8,7 @@ from typing import Any
 from gradfuzz.errors import StoreError
 from gradfuzz.findings.inside.same import finding_id, finding_key
 from gradfuzz.findings.labels import NEW, Label
+from gradfuzz.findings.proof import PROVEN, REFUTED, Proof
 from gradfuzz.mutate.edits import Edit
 from gradfuzz.oracles.kinds import KINDS, title
 from gradfuzz.oracles.verdict import Verdict
@@ -39,6 +40,17 @@ class Finding:
     id: str = ""
     times: int = 1
     campaign: int = 0
+    proof: Proof | None = None  # what the reference says
+
+    @property
+    def proven(self) -> bool:
+        """Whether AD is wrong by a proof."""
+        return self.proof is not None and self.proof.verdict == PROVEN
+
+    @property
+    def refuted(self) -> bool:
+        """Whether AD is right by a proof: no finding at all."""
+        return self.proof is not None and self.proof.verdict == REFUTED
 
     @property
     def key(self) -> str:
@@ -76,7 +88,7 @@ class Finding:
             "outcome": self.verdict.outcome, "confirmed": self.confirmed, "program": to_json(self.program), "text": self.text,
             "edits": [e.to_json() for e in self.edits], "mutates": self.mutates, "random": self.random, "modules": list(self.modules),
             "limit": self.limit, "title": self.title, "explanation": self.explanation, "label": vars(self.label) if self.label else None,
-            "reproducer": self.script, "script_output": self.script_output,
+            "reproducer": self.script, "script_output": self.script_output, "proof": self.proof.to_json() if self.proof else None,
         }  # fmt: skip
 
     @staticmethod
@@ -90,7 +102,7 @@ class Finding:
             data["target"], data["version"], data["api"], Verdict.from_json(data), from_json(data["program"]), data["confirmed"],
             data["rule"], tuple(Edit.from_json(e) for e in data["edits"]), data["mutates"], data["random"], tuple(data["modules"]),
             data["limit"], Label(**data["label"]) if data["label"] else None, data["reproducer"], data.get("script_output", ""),
-            data["id"], times, campaign,
+            data["id"], times, campaign, Proof.from_json(data.get("proof")),
         )  # fmt: skip
 
     def public(self) -> dict[str, Any]:
@@ -98,7 +110,7 @@ class Finding:
         shown = {key: value for key, value in self.to_json().items() if key not in _PRIVATE}
         label = self.label or Label(NEW, "", "")
         shown |= {"program": self.text, "label": label.label, "label_reason": label.reason, "label_link": label.link}
-        shown |= {"times": self.times, "campaign": self.campaign}
+        shown |= {"times": self.times, "campaign": self.campaign, "proven": self.proven}
         result: dict[str, Any] = finite_or_text(shown)
         return result
 

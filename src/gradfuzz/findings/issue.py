@@ -24,6 +24,7 @@ def issue_text(finding: Finding) -> str:
         finding.explanation,
         "",
         verdict.reason,
+        *(["", finding.proof.told] if finding.proof is not None and finding.proven else []),
         "",
         "The function, at the smallest inputs that show it:",
         "",

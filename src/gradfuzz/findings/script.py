@@ -6,6 +6,7 @@ numbers, names that are nothing but names, and prose that is escaped. Nothing th
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,6 +28,8 @@ MOST_TOLERANCE = 1e-6
 # Lower precisions differ by more between releases. What the oracle calls wrong is sixteen of its bars away; this is two of them.
 MOST_PRECISION_TOLERANCE = 0.05
 OF_A_LOSS = 8
+# Where the exact value is known, what is further off than this is no rounding of anybody's.
+MOST_PROVEN_TOLERANCE = 1e-3
 
 
 # An input, or a parameter of a module that the Program made, and an index.
@@ -93,6 +96,7 @@ def script(finding: Finding) -> str:
         imports=_imports(program),
         structures=_structures(program, str(home.about.get("arrays", "np"))),
         element=_element(finding),
+        proof=_proof(finding),
         tolerance=_tolerance(finding),
         first_step=_first_step(finding),
         dtype=_module_dtype(program),
@@ -183,6 +187,30 @@ def _element(finding: Finding) -> tuple[str, str] | None:
     return (match.group(1), match.group(2).replace("[]", "[()]")) if match else None
 
 
+@dataclass(frozen=True)
+class Entry:
+    """A proven derivative as a script needs it: places as numbers, the exact value as code."""
+
+    what: str
+    exact: str
+    enclosure: str
+    output: tuple[int, int, str]  # which output, which element, and the unit along it
+    along: list[tuple[int, int, str]]
+
+
+def _proof(finding: Finding) -> Entry | None:
+    """The proven entry; None where there is none, or where its places are no places."""
+    proof = finding.proof
+    if proof is None or not finding.proven or len(proof.spots) != 2 or any(s.way for s in finding.verdict.scenarios):
+        return None
+    output, alongs = proof.spots
+    if len(alongs) != finding.verdict.order or any(len(spot) != 3 for spot in (output, *alongs)):
+        return None
+    unit = ("1.0", "1j")
+    places = [(int(k), int(i), unit[bool(part)]) for k, i, part in (output, *alongs)]
+    return Entry(proof.what, proof.number, proof.enclosure, places[0], places[1:])
+
+
 def _first_step(finding: Finding) -> float:
     """The longest step of the ladder that saw the bug, in units of the inputs."""
     step = finding.verdict.detail.get("first_step")
@@ -191,6 +219,11 @@ def _first_step(finding: Finding) -> float:
 
 def _tolerance(finding: Finding) -> float:
     expected, actual = finding.verdict.expected, finding.verdict.actual
+    if finding.proof is not None and finding.proven:
+        numbers = [v for k, v in (finding.proof.got or {}).items() if k in finding.proof.wrong and isinstance(v, (int, float))]
+        exact = float(finding.proof.number)
+        gaps = [abs(v - exact) / abs(exact) for v in numbers if math.isfinite(v)] if exact else []
+        return min(MOST_PROVEN_TOLERANCE, *(gap / 10 for gap in gaps)) if gaps else MOST_PROVEN_TOLERANCE
     most, share = (MOST_PRECISION_TOLERANCE, OF_A_LOSS) if finding.verdict.oracle == "precision" else (MOST_TOLERANCE, 10)
     if not isinstance(expected, (int, float)) or not isinstance(actual, (int, float)) or actual != actual:
         return most

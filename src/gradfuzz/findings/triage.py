@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from gradfuzz.errors import ProgramError
 from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.inquiry import Answer, Inquiries
 from gradfuzz.findings.inside.confirm import Confirmed
+from gradfuzz.findings.inside.same import finding_key
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.findings.labels import label_for
 from gradfuzz.findings.postmortem import Death, DeathDesk
+from gradfuzz.findings.proof import Proof, kind_of, proof_from
 from gradfuzz.findings.script import script
+from gradfuzz.oracles.verdict import ACCURACY, DISAGREE, GRADIENT, KINK, NONFINITE, PRECISION, TAIL, WAY, Verdict
 from gradfuzz.pool.launch import Launch
 from gradfuzz.pool.pool import Event, Pool
+from gradfuzz.reference.desk import Desk
+from gradfuzz.targets.base.scenario import Scenario
 from gradfuzz.targets.homes import language_for
 
 CONFIRM_LIMIT = 90.0
 SCRIPT_LIMIT = 60.0
+# What is about the size of a derivative: the reference has something to say to it.
+ABOUT_NUMBERS = (GRADIENT, ACCURACY, NONFINITE, KINK, PRECISION, WAY, TAIL)
+# A key that was refuted this often is not looked into again: elsewhere the same function may still be wrong.
+REFUTED_OFTEN = 3
+# The oracle of verdicts that the reference alone has seen; they are looked at again in as many entries as a worker looked at.
+REFERENCE = "reference"
+MOST_ENTRIES_AGAIN = 8
 
 
 class Pending(Protocol):
@@ -72,6 +86,10 @@ class Triage:
         self.aliases = store.aliases(campaign)  # a key whose finding turned out to be another's
         self.pending: dict[str, Case] = {}  # in the order in which they were suspected
         self.desk = DeathDesk(launch, shrink_seconds)
+        self.inquiries = Inquiries(launch.target, pool, Desk())
+        self.asked: Counter[str] = Counter()  # what the reference said to suspicions: proven, refuted, silent
+        self.wondered: Counter[str] = Counter()  # what it said where nothing was suspected
+        self._refuted: Counter[str] = Counter()  # by key
         self._confirming: dict[int, Case] = {}  # by job
         self._proving: dict[int, tuple[Case, Finding]] = {}
 
@@ -91,6 +109,25 @@ class Triage:
         self._meet(suspicion.key, suspicion)
         return suspicion.key
 
+    def wonder(self, suspicion: Suspicion, measured: dict[str, Any]) -> None:
+        """Nothing is suspected; the reference is asked all the same, when there is time. What it proves wrong is suspected then."""
+        self.inquiries.wonder(suspicion.mutant, measured, lambda answer: self._wondered(suspicion, answer))
+
+    def _wondered(self, suspicion: Suspicion, answer: Answer) -> None:
+        proof = proof_from(answer)
+        self.wondered[proof.verdict] += 1
+        if proof.matters:
+            self._meet_proof(suspicion, proof)
+
+    def _meet_proof(self, suspicion: Suspicion, proof: Proof) -> None:
+        scenarios = [Scenario.named(name) for name in proof.wrong]
+        got = next(iter(value for name, value in (proof.got or {}).items() if name in proof.wrong))
+        verdict = Verdict(
+            DISAGREE, REFERENCE, kind_of(proof), len(proof.along), scenarios, "differs from the exact derivative", float(proof.number), got,
+            detail={"numbers": dict(proof.got or {})},
+        )  # fmt: skip
+        self._meet(finding_key(suspicion.api, suspicion.rule, verdict), replace(suspicion, verdict=verdict))
+
     def bury(self, death: Death) -> str:
         """A worker died on a mutant. Each (API, cause) is looked into once, on the side. Returns the cause."""
         self._meet(death.key, death)
@@ -109,14 +146,34 @@ class Triage:
         if isinstance(report, Death):
             self.desk.take(report)
             return
+        if report.verdict.oracle == REFERENCE:
+            self._again(case, report)
+            return
         job = self.pool.submit(
             "confirm", urgent=True, fresh=True, limit=CONFIRM_LIMIT, seconds=self.shrink_seconds, suspicion=report.to_json()
         )
         self._confirming[job] = case
 
+    def _again(self, case: Case, suspicion: Suspicion) -> None:
+        """What the reference alone has seen is asked once more, with what a fresh process gives."""
+        verdict = suspicion.verdict
+        finding = self._finding(suspicion.api, Confirmed(suspicion.mutant, suspicion.edits, verdict, suspicion.rule), confirmed=True)
+
+        def told(answer: Answer) -> None:
+            proof = proof_from(answer)
+            if proof.matters:
+                self._run_script(case, self._with_proof(replace(finding, mutates=bool(answer["mutates"])), proof))
+            else:
+                case.finding = replace(finding, confirmed=False, proof=proof)
+                self._settle_in_turn()
+
+        self.inquiries.ask(finding.program, verdict.names, told, most=MOST_ENTRIES_AGAIN)
+
     def handle(self, event: Event) -> None:
         """An answer to one of our jobs."""
         number = event.job["id"]
+        if self.inquiries.handle(event):
+            return
         if number in self._confirming:
             self._confirmed(self._confirming.pop(number), event)
         elif number in self._proving:
@@ -131,12 +188,36 @@ class Triage:
         else:
             seen = Confirmed.from_json(answer)
         finding = self._finding(suspicion.api, seen, confirmed=answer is not None)
-        if finding.confirmed and not self.known.get(self._final(case, finding)):
-            job = self.pool.submit("script", urgent=True, ahead=True, fresh=True, limit=SCRIPT_LIMIT, source=finding.script)
-            self._proving[job] = (case, finding)
-        else:
+        if not finding.confirmed or self.known.get(self._final(case, finding)):
             case.finding = finding
             self._settle_in_turn()
+        elif finding.kind in ABOUT_NUMBERS and finding.verdict.order:
+            self._ask(case, finding)
+        else:
+            self._run_script(case, finding)
+
+    def _run_script(self, case: Case, finding: Finding) -> None:
+        job = self.pool.submit("script", urgent=True, ahead=True, fresh=True, limit=SCRIPT_LIMIT, source=finding.script)
+        self._proving[job] = (case, finding)
+
+    def _ask(self, case: Case, finding: Finding) -> None:
+        """What the reference says decides, where it says anything."""
+        element = finding.verdict.detail.get("element")
+        self.inquiries.ask(finding.program, finding.verdict.names, lambda answer: self._told(case, finding, answer), element)
+
+    def _told(self, case: Case, finding: Finding, answer: Answer) -> None:
+        proof = proof_from(answer, fine=finding.kind in (ACCURACY, PRECISION))
+        self.asked[proof.verdict] += 1
+        finding = self._with_proof(finding, proof)
+        if finding.refuted:
+            case.finding = replace(finding, confirmed=False)
+            self._settle_in_turn()
+        else:
+            self._run_script(case, finding)
+
+    def _with_proof(self, finding: Finding, proof: Proof) -> Finding:
+        finding = replace(finding, proof=proof)
+        return replace(finding, script=script(finding)) if finding.proven else finding
 
     def _proven(self, case: Case, finding: Finding, event: Event) -> None:
         """A finding counts once its own script shows it."""
@@ -178,12 +259,15 @@ class Triage:
         if case.key != final:
             self.aliases[case.key] = final
         if filed is not None:
-            self.known[final] = filed.confirmed
+            self._refuted[final] += filed.refuted
+            if not filed.refuted or self._refuted[final] >= REFUTED_OFTEN:
+                self.known[final] = filed.confirmed
             if filed.confirmed:
                 self.found(replace(filed, times=times))
 
-    def collect_deaths(self) -> None:
-        """Take in the post-mortems that are done; there is one desk, so they come in turn."""
+    def collect(self) -> None:
+        """Take in what was found out on the side: proofs, and post-mortems, of which there is one desk, so that they come in turn."""
+        self.inquiries.collect()
         while not self.desk.finished.empty():
             death, seen, confirmed = self.desk.finished.get()
             case = self.pending.get(death.key)
@@ -198,6 +282,7 @@ class Triage:
     def close(self) -> None:
         """The end: what is ready does not wait for its turn any longer."""
         self.desk.close()
+        self.inquiries.close()
         for case in list(self.pending.values()):
             if case.finding is not None and self.pending.get(case.key) is case:
                 self._settle(case, case.finding)

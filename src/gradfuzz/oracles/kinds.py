@@ -32,6 +32,11 @@ KINDS = {
         "derivative, or else in the function itself.",
         numeric=True,
     ),
+    "tail": Kind(
+        "{order} is lost in {which}",
+        "The derivative is an ordinary number, and nothing is left of it in what AD computes: it was lost beside something larger,\n"
+        "as in a tail where a function is flat. Rounding the input by half a unit does not explain it.",
+    ),
     "nonfinite": Kind(
         "{order} is not finite in {which}",
         "AD computes NaN or infinity where the numerical derivative is finite and settles.",

@@ -22,6 +22,7 @@ RANK = (INVALID, UNSUPPORTED, AGREE, INCONCLUSIVE, DISAGREE, TIMEOUT, CRASH)
 VALUE = "value"  # the output changes when it is computed under AD
 GRADIENT = "gradient"  # a derivative is wrong
 ACCURACY = "accuracy"  # a derivative has fewer digits than its inputs allow
+TAIL = "tail"  # a derivative is lost beside a larger number although it is an ordinary one
 NONFINITE = "nonfinite"  # a derivative is NaN or infinite where the true one is finite
 KINK = "kink"  # at a kink, a derivative outside the one-sided ones
 STATUS = "status"  # a scenario raises where others work

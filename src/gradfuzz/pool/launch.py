@@ -12,6 +12,9 @@ from gradfuzz.targets.base.ways import Way, declared
 from gradfuzz.targets.homes import home_of
 from gradfuzz.worker.walls import COMPILER, STRICT
 
+# How names of environment variables end that no library under test needs to see.
+SECRET = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
+
 BOOT = Path(__file__).parent.parent / "worker" / "boot.py"
 
 
@@ -62,7 +65,7 @@ class Launch:
         return found
 
     def environment(self, inherited: dict[str, str]) -> dict[str, str]:
-        """One thread a worker; nothing of the campaign's own Python set-up."""
-        kept = {k: v for k, v in inherited.items() if k not in ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP")}
+        """One thread a worker; nothing of the campaign's own Python set-up, and no key."""
+        kept = {k: v for k, v in inherited.items() if k not in ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP") and not k.endswith(SECRET)}
         kept.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", PYTHONUNBUFFERED="1")
         return kept

@@ -17,9 +17,10 @@ from gradfuzz.targets.homes import language_for
 PROBE_LIMIT = 30.0
 
 
-def gather(pool: Pool, given: list[Seed], say: Callable[[str], None]) -> list[Seed]:
-    """The seeds that people gave; the library's own if they gave none."""
-    return known_here(pool, given, say) if given else library_seeds(pool, say)
+def gather(pool: Pool, given: list[Seed], say: Callable[[str], None], samples: bool = False) -> list[Seed]:
+    """The seeds that people gave; the library's own if they gave none, or if they want both."""
+    found = known_here(pool, given, say) if given else []
+    return found + library_seeds(pool, say) if samples or not given else found
 
 
 def signature_seeds(pool: Pool, signatures: tuple[str, ...], known: set[str], say: Callable[[str], None]) -> list[Seed]:

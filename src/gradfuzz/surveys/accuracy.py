@@ -1,4 +1,4 @@
-"""The accuracy of special functions: a library's numbers over the whole sweep, against closed forms."""
+"""The accuracy of functions of one number: what a library gives over the whole sweep, against the reference."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.chains.sweep import LEAST, MOST, ORDINARY
-from gradfuzz.closed.digits import Loss, losses
 from gradfuzz.engine.config import Config
 from gradfuzz.engine.engine import Engine, session
 from gradfuzz.engine.survey import State, Suspicion, Task, Watcher
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.program import Program, parse, to_json
+from gradfuzz.reference.digits import Loss, losses
 from gradfuzz.targets.homes import home_of
 
 
@@ -30,11 +30,11 @@ class Table:
 
 
 def forms(target: str, globs: tuple[str, ...] = ()) -> dict[str, str]:
-    """Closed forms that the target has, by name, as the target spells them."""
+    """Functions of one number that the target has, by name, as the target spells them."""
     known: dict[str, str] = home_of(target).data("spelling").get("forms", {})
     chosen = {name: text for name, text in known.items() if not globs or any(fnmatchcase(name, g) for g in globs)}
     if not chosen:
-        raise GradfuzzError(f"no closed form of {target} fits {', '.join(globs) or 'it'}; known: {', '.join(known) or 'none'}")
+        raise GradfuzzError(f"no function of {target} fits {', '.join(globs) or 'it'}; known: {', '.join(known) or 'none'}")
     return chosen
 
 
@@ -52,7 +52,7 @@ def accuracy_points(count: int, dtype: str) -> list[float]:
 
 
 def measure(config: Config, chosen: dict[str, str], points: list[float], dtype: str, watcher: Watcher) -> tuple[str, list[Table]]:
-    """Every form at every point; returns the library's version and the tables."""
+    """Every function at every point; returns the library's version and the tables."""
     with session(config, None, watcher) as opened:
         survey = Accuracy(config.launch.target, chosen, points, dtype)
         Engine(opened, survey.state).run(survey)
@@ -60,20 +60,20 @@ def measure(config: Config, chosen: dict[str, str], points: list[float], dtype: 
 
 
 class Accuracy:
-    """One task a form; what a point that kills its worker took with it is asked for once more."""
+    """One task a function; what a point that kills its worker took with it is asked for once more."""
 
     def __init__(self, target: str, chosen: dict[str, str], points: list[float], dtype: str) -> None:
-        self.points, self.dtype = points, dtype
+        self.target, self.points, self.dtype = target, points, dtype
         self.tables = [Table(name, text) for name, text in chosen.items()]
         self.state = State("points", planned=len(points) * len(chosen))
-        self._programs = [to_json(program_for(target, text, dtype)) for text in chosen.values()]
+        self._programs = [program_for(target, text, dtype) for text in chosen.values()]
         self._on_their_way = 0
         self._again: list[Task] = []
 
     def tasks(self) -> Iterator[Task | None]:
         for number, program in enumerate(self._programs):
             self._on_their_way += 1
-            yield Task("tabulate", {"program": program, "points": self.points}, len(self.points), number=number)
+            yield Task("tabulate", {"program": to_json(program), "points": self.points}, len(self.points), number=number)
         while self._on_their_way:
             yield self._again.pop() if self._again else None
 
@@ -94,5 +94,5 @@ class Accuracy:
         self._on_their_way -= 1
         table = self.tables[task.number]
         for index, got in answer["rows"]:
-            table.losses.extend(losses(table.name, self.points[index], got, self.dtype))
+            table.losses.extend(losses(self.target, self._programs[task.number], self.points[index], got, self.dtype))
         self.state.done += len(answer["rows"])

@@ -14,7 +14,9 @@ from gradfuzz.engine.engine import Engine, Session, session
 from gradfuzz.engine.survey import Death, State, Suspicion, Task, Watcher
 from gradfuzz.errors import StoreError
 from gradfuzz.mutate.cover import Cover
-from gradfuzz.oracles.verdict import CRASH, RANK, TIMEOUT
+from gradfuzz.mutate.edits import Edit
+from gradfuzz.oracles.check import Options
+from gradfuzz.oracles.verdict import CRASH, INCONCLUSIVE, RANK, TIMEOUT, Verdict
 from gradfuzz.pool.pool import Pool
 from gradfuzz.program import from_json
 from gradfuzz.seeds.files import file_seeds
@@ -56,7 +58,7 @@ def run_mutants(config: Config, store_path: Path, resume: bool, watcher: Watcher
 
 
 def _seeds(config: Config, given: list[Seed], pool: Pool, watcher: Watcher) -> list[Seed]:
-    found = gather(pool, given, watcher.say)
+    found = gather(pool, given, watcher.say, config.samples)
     found += signature_seeds(pool, config.signatures, {s.api for s in found}, watcher.say)
     return choose(found, config.apis)
 
@@ -91,6 +93,7 @@ class Running:
     edits: dict[str, list[int]] = field(default_factory=dict)
     cover: Cover = field(default_factory=Cover)
     rules: set[str] = field(default_factory=set)
+    questions: list[dict[str, Any]] = field(default_factory=list)  # for the reference, where nothing is suspected
     reports: list[Suspicion | Death] = field(default_factory=list)  # in the order of the mutants
     finished: bool = False
 
@@ -190,6 +193,7 @@ class Mutants:
         running.refusals.update(answer["refusals"])
         running.cpu += answer["cpu"]
         running.rules.update(answer["rules"])
+        running.questions.extend(answer["questions"])
         running.features.update(answer["features"])
         running.cover |= Cover.from_json(answer["cover"])
         for name, (tried, valid) in answer["edits"].items():
@@ -220,14 +224,18 @@ class Mutants:
             else:
                 keys.add(self.triage.suspect(report))
                 orders.add(report.verdict.order)
+        seed = self.seeds[running.batch.seed_index]
+        for question in running.questions:
+            options, edits = Options.from_json(question["options"]), tuple(Edit.from_json(e) for e in question["edits"])
+            verdict = Verdict(INCONCLUSIVE, "reference")
+            self.triage.wonder(Suspicion(seed.api, from_json(seed.program), edits, options, verdict), question["measured"])
         counts = {outcome: count for outcome, count in zip(RANK, running.counts) if count}
         cover = None if running.batch.cover is None else running.cover
         lesson = self.schedule.learn(
             running.batch, Lesson(sorted(running.features), running.edits, sorted(keys), sorted(orders), running.deaths, cover)
         )
-        api = self.seeds[running.batch.seed_index].api
         self.store.add_batch(
-            self.number, running.batch.number, api, counts, running.reasons, running.refusals, running.cpu, running.rules, lesson,
+            self.number, running.batch.number, seed.api, counts, running.reasons, running.refusals, running.cpu, running.rules, lesson,
             running.batch.count,
         )  # fmt: skip
         for outcome, count in (before.counts if before is not None else {}).items():

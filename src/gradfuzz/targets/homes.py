@@ -55,6 +55,14 @@ class Home:
         """One of the folder's JSON files; empty where the target has none."""
         return _read(self.folder / f"{name}.json")
 
+    def tables(self, folder: str) -> dict[str, Any]:
+        """The JSON files of one of its folders as one; names.json there is about the others."""
+        found: dict[str, Any] = {}
+        for path in sorted((self.folder / folder).glob("*.json")):
+            if path.stem != "names":
+                found.update(_read(path))
+        return found
+
     def language(self, modules: tuple[str, ...] = ()) -> Language:
         """What Programs for this library may say; `modules` are the user's own."""
         return Language.read(self.name, self.data("language")).with_modules(modules)

@@ -6,18 +6,21 @@ import time
 from collections import Counter
 from typing import Any, Callable
 
+import numpy as np
+
 from gradfuzz.errors import ProgramError
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.mutate.edits import Edit, apply_all, counted_as
 from gradfuzz.oracles.check import Examination, Options, examine
-from gradfuzz.oracles.verdict import INCONCLUSIVE, INVALID, RANK
+from gradfuzz.oracles.verdict import AGREE, INCONCLUSIVE, INVALID, RANK
 from gradfuzz.program.codec import from_json
 from gradfuzz.program.model import Program
 from gradfuzz.targets.base.errors import error_kind, normalised
-from gradfuzz.targets.base.protocol import Target
+from gradfuzz.targets.base.protocol import Outcome, Target
 from gradfuzz.worker.depth import Depth
 from gradfuzz.worker.drawing import Drawing
+from gradfuzz.worker.measure import measured
 from gradfuzz.worker.progress import Progress
 
 # A Program of many operators counts as a new combination of so many of them at most.
@@ -28,6 +31,12 @@ RULES_OF = 4
 INVALID_OFTEN = 2
 # They show the same bugs, too, and a mutant with a bug takes the time of twenty without.
 FOUND_OFTEN = 8
+# The reference is asked about a seed once, and about one mutant of a batch whose numbers are of these sizes: there differences are blind.
+FAR_OUT = (1e-6, 25.0)
+MOST_NUMBERS_ASKED = 256
+# What AD gives for it costs as much as examining one more mutant at most: few entries, of order one; of order two in one batch of so many.
+ENTRIES_ASKED, ENTRIES_OF_A_SEED = 4, 2
+SECOND_ORDER_EVERY = 4
 # A seed whose mutants take seconds each gives way to the others after so much of the processor's time.
 MOST_SECONDS = 12.0
 
@@ -46,6 +55,8 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     began = time.process_time()
     failed: Counter[int] = Counter()  # by family: invalid mutants
     told: Counter[int] = Counter()  # and mutants with findings
+    questions: list[dict[str, Any]] = []
+    asked_far_out = False
     for index in range(job["start"], job["count"]):
         progress.write(job["id"], index, counts)
         family = drawing.family(index)
@@ -66,13 +77,42 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
         failed[family] += seen.outcome == INVALID
         tally.meet(drawing, index, seen.outcome != INVALID)
         tally.take(edits, program, options, seen)
+        if index == 0 or (not asked_far_out and far_out(seen)):
+            questions.extend(question(edits, options, seen, index, depth.salt % SECOND_ORDER_EVERY == 0))
+            asked_far_out |= index > 0
         if seen.findings:
             told[family] += 1
             shown.update({v.order for v in seen.findings})
             for verdict in seen.findings if index >= job.get("told", 0) else ():
                 found(Suspicion(job["api"], seed, tuple(edits), options, verdict, seen.rule))
     progress.write(job["id"], job["count"], counts)
-    return {"counts": counts, **tally.to_json(), "cpu": time.process_time() - began}
+    return {"counts": counts, **tally.to_json(), "questions": questions, "cpu": time.process_time() - began}
+
+
+def far_out(seen: Examination) -> bool:
+    """Whether nothing was found, and some input is of a size at which functions saturate, vanish or overflow."""
+    if seen.trial is None or seen.findings or seen.outcome not in (AGREE, INCONCLUSIVE):
+        return False
+    low, high = FAR_OUT
+    return any(bool(((np.abs(x) > high) | ((np.abs(x) < low) & (x != 0))).any()) for x in seen.trial.inputs)
+
+
+def question(edits: list[Edit], options: Options, seen: Examination, index: int, second: bool) -> list[dict[str, Any]]:
+    """What AD gives for a mutant, for the reference to judge; nothing for one that is too large, not finite or random."""
+    trial = seen.trial
+    if trial is None or not trial.outputs or seen.findings or trial.point.random or not trial.finite or not trial.finite_inputs:
+        return []
+    if sum(x.size for x in (*trial.inputs, *trial.outputs)) > MOST_NUMBERS_ASKED:
+        return []
+    order = 2 if second and index and any(v.outcome == AGREE and v.order == 2 for v in seen.verdicts) else 1
+    scenarios = [s for s in trial.scenarios(order, options.scenarios) if isinstance(trial.outcome(s), Outcome)]
+    if not scenarios:
+        return []
+    numbers = measured(
+        trial, scenarios, ENTRIES_ASKED if index else ENTRIES_OF_A_SEED, elsewhere=index > 0
+    )  # a seed's own numbers are ordinary ones
+    names = [s.name for s in scenarios]
+    return [{"edits": [e.to_json() for e in edits], "options": options.to_json(), "scenarios": names, "measured": numbers}]
 
 
 class Tally:

@@ -10,6 +10,7 @@ import os
 import sys
 import time
 import traceback
+from types import ModuleType
 from typing import Any, Callable
 
 from gradfuzz.errors import Poisoned, ProgramError
@@ -27,8 +28,10 @@ from gradfuzz.targets.base.scenario import DIRECT, Scenario, nestings
 from gradfuzz.targets.base.ways import STRICT, Way
 from gradfuzz.worker.batch import run_batch
 from gradfuzz.worker.chains import list_ops, run_chains
+from gradfuzz.worker.describe import describe, formula
 from gradfuzz.worker.drawing import Drawing
 from gradfuzz.worker.graphs import list_words, run_graphs
+from gradfuzz.worker.measure import forwards, measure
 from gradfuzz.worker.progress import Progress
 from gradfuzz.worker.tabulate import tabulate
 from gradfuzz.worker.wire import receive, send
@@ -111,6 +114,12 @@ class Worker:
     def do_tabulate(self, job: Job) -> dict[str, Any]:
         return tabulate(self.target, job, self.progress)
 
+    def do_measure(self, job: Job) -> dict[str, Any]:
+        return measure(self.target, job)
+
+    def do_forwards(self, job: Job) -> dict[str, Any]:
+        return forwards(self.target, job)
+
     def do_mutant(self, job: Job) -> dict[str, Any]:
         """The mutant's edits, without running it: for the post-mortem of a death."""
         drawing = Drawing.of(job, from_json(job["program"]), self.target)
@@ -171,6 +180,12 @@ class Worker:
     def do_rules(self, job: Job) -> dict[str, Any]:
         return {"rules": self.target.rules()}
 
+    def do_describe(self, job: Job) -> dict[str, Any]:
+        return {"described": describe(self.target, job["apis"])}
+
+    def do_formula(self, job: Job) -> dict[str, Any]:
+        return {"formula": formula(self.target, job["rule"])}
+
     def do_probe(self, job: Job) -> dict[str, Any]:
         """Seeds for an API from a signature; none where nothing works."""
         overload = tuple(Parameter(**p) for p in job["parameters"])
@@ -207,7 +222,9 @@ class Worker:
         with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
             try:
                 self.target.restore_defaults()
-                exec(compile(job["source"], "reproducer.py", "exec"), {"__name__": "__main__"})
+                # As a script's own module: a compiler looks up there what the functions that it follows are made of.
+                module = sys.modules["__main__"] = ModuleType("__main__")
+                exec(compile(job["source"], "reproducer.py", "exec"), vars(module))
             except SystemExit as stop:
                 status = stop.code
         return {"status": status, "output": output.getvalue()[-4000:]}

@@ -14,6 +14,8 @@ from typing import Any, Callable
 
 from jax._src.interpreters import ad, batching
 
+from gradfuzz.targets.base.source import source_of
+
 Rule = Callable[..., Any]
 
 _REASONS = Path(__file__).with_name("rules.json")
@@ -73,3 +75,12 @@ def existing_rules() -> dict[str, str]:
     reach it; nothing to say where it can."""
     names = {f"{kind}:{primitive.name}" for kind, table in _tables() for primitive in table}
     return {name: next((reason for pattern, reason in _OUT_OF_REACH if pattern.search(name)), "") for name in sorted(names)}
+
+
+def formula(rule: str) -> str:
+    """The function behind `jvp:sin` and its like, as JAX writes it."""
+    for kind, table in _tables():
+        for primitive, function in table.items():
+            if f"{kind}:{primitive.name}" == rule:
+                return source_of(function)
+    return ""

@@ -35,7 +35,7 @@ from gradfuzz.targets.jax.api import import_all  # noqa: E402
 from gradfuzz.targets.jax.bundle import JaxPlan, release  # noqa: E402
 from gradfuzz.targets.jax.point import MOST_PLANS, JaxPoint  # noqa: E402
 from gradfuzz.targets.jax.refusals import JaxRefusals  # noqa: E402
-from gradfuzz.targets.jax.rules import Rules, existing_rules  # noqa: E402
+from gradfuzz.targets.jax.rules import Rules, existing_rules, formula  # noqa: E402
 from gradfuzz.targets.jax.ways import WAYS  # noqa: E402
 
 
@@ -95,6 +95,9 @@ class JaxTarget:
 
     def rules(self) -> dict[str, str]:
         return existing_rules()
+
+    def formula(self, rule: str) -> str:
+        return formula(rule)
 
     def smoke_test(self) -> str:
         return 'x = tensor((2,), "float64", uniform(0.5, 1.0, seed=1))\ny = jax.numpy.sin(x)\n'

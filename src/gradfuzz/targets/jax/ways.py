@@ -1,4 +1,4 @@
-"""Other ways to the same numbers: batched, through Jacobian rows, linearised and transposed; and op by op instead of compiled.
+"""Other ways to the same numbers: batched, through Jacobian rows, linearised; op by op; within loops, branches and solvers.
 
 Each has the form of `derivatives.derivative` and takes its place.
 """
@@ -6,7 +6,7 @@ Each has the form of `derivatives.derivative` and takes its place.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Callable
 
 import jax
 import jax.numpy as jnp
@@ -51,5 +51,122 @@ def _first(answer: Any) -> tuple[Any, Any]:
     return outputs, result
 
 
+# In the place of F: control flow around it, which changes nothing -------------------------------------------------------------
+
+
+def _around(place: Callable[[Many, Tensors], Any]) -> Derivative:
+    """The plain derivative of what stands in F's place."""
+
+    def way(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
+        return derivative(lambda inputs: place(function, inputs), xs, modes, us, v)
+
+    return way
+
+
+def _checkpointed(function: Many, xs: Tensors) -> Any:
+    """`checkpoint`: F is run again in the backward pass."""
+    return jax.checkpoint(lambda *inputs: tuple(function(inputs)))(*xs)
+
+
+def _batched_inside(function: Many, xs: Tensors) -> Any:
+    """The derivative of `vmap`; `batched` is `vmap` of the derivative."""
+    return _members(jax.vmap(lambda *inputs: tuple(function(inputs)))(*_paired(tuple(xs))))
+
+
+def _scanned(function: Many, xs: Tensors) -> Any:
+    """A step of `lax.scan`, the first of two."""
+    return _members(jax.lax.scan(lambda carry, inputs: (carry, tuple(function(inputs))), 0, _paired(tuple(xs)))[1])
+
+
+def _looped(function: Many, xs: Tensors) -> Any:
+    """The only turn of a `fori_loop`."""
+    return jax.lax.fori_loop(0, 1, lambda _, carry: tuple(function(xs)), _nothing(function, xs))
+
+
+def _turned(function: Many, xs: Tensors) -> Any:
+    """The only turn of a `while_loop`, which knows forward mode alone."""
+    start = (jnp.zeros((), jnp.int32), _nothing(function, xs))
+    return jax.lax.while_loop(lambda state: state[0] < 1, lambda state: (state[0] + 1, tuple(function(xs))), start)[1]
+
+
+def _switched(function: Many, xs: Tensors) -> Any:
+    """A branch of `lax.cond` that is chosen when it runs."""
+    chosen = jnp.all(jnp.asarray([jnp.sum(x).real == jnp.sum(x).real for x in xs]))
+    return jax.lax.cond(chosen, lambda inputs: tuple(function(inputs)), lambda inputs: _nothing(function, xs), tuple(xs))
+
+
+def _solved(function: Many, xs: Tensors) -> Any:
+    """The solution of 2y = 2F by `custom_linear_solve`."""
+
+    def half(_: Any, b: Any) -> Any:
+        return jax.tree_util.tree_map(lambda a: a / 2, b)
+
+    twice = jax.tree_util.tree_map(lambda a: 2 * a, tuple(function(xs)))
+    return jax.lax.custom_linear_solve(lambda y: jax.tree_util.tree_map(lambda a: 2 * a, y), twice, half, half)
+
+
+def _rooted(function: Many, xs: Tensors) -> Any:
+    """The root of y - F by `custom_root`."""
+
+    def rest(y: Any) -> Any:
+        return jax.tree_util.tree_map(lambda a, b: a - b, y, tuple(function(xs)))
+
+    return jax.lax.custom_root(
+        rest, _nothing(function, xs), lambda f, y: jax.tree_util.tree_map(lambda a, b: a - b, y, f(y)), lambda _, y: y
+    )
+
+
+def _integrated(function: Many, xs: Tensors) -> Any:
+    """The end of y' = F after a unit of time, by `odeint`."""
+    from jax.experimental.ode import odeint
+
+    start = _nothing(function, xs)
+    if any(a.dtype != jnp.float64 for a in (*xs, *start)):
+        raise NotImplementedError("an integrator is for real numbers in double precision")
+    return _last(odeint(lambda y, t, *inputs: tuple(function(inputs)), start, jnp.asarray([0.0, 1.0]), *xs))
+
+
+def _sparse(function: Many, xs: Tensors) -> Any:
+    """At inputs in coordinate form, where F can be run on them."""
+    from jax.experimental import sparse
+
+    if not all(x.ndim == 2 and x.size for x in xs):
+        raise NotImplementedError("coordinate form is for matrices")
+    try:
+        made = [sparse.BCOO.fromdense(x, nse=x.size) for x in xs]
+        found = sparse.sparsify(lambda *inputs: tuple(function(inputs)))(*made)
+        return tuple(o.todense() if isinstance(o, sparse.BCOO) else o for o in found)
+    except (NotImplementedError, TypeError, ValueError, AttributeError, AssertionError) as error:
+        raise NotImplementedError(f"not in coordinate form: {error}") from None
+
+
+def _nothing(function: Many, xs: Tensors) -> tuple[Any, ...]:
+    """Zeros like F's outputs."""
+    return tuple(jnp.zeros(o.shape, o.dtype) for o in jax.eval_shape(lambda *inputs: tuple(function(inputs)), *xs))
+
+
+def _members(outputs: Any) -> Any:
+    return tuple(o[0] for o in outputs)
+
+
+def _last(outputs: Any) -> Any:
+    return tuple(o[-1] for o in outputs)
+
+
 EAGER = "eager"  # the plain way without the compiler around it
-WAYS: dict[str, Derivative] = {EAGER: derivative, "batched": batched, "jacobian": jacobian, "linearized": linearized}
+WAYS: dict[str, Derivative] = {
+    EAGER: derivative,
+    "batched": batched,
+    "jacobian": jacobian,
+    "linearized": linearized,
+    "batched-inside": _around(_batched_inside),
+    "checkpointed": _around(_checkpointed),
+    "scanned": _around(_scanned),
+    "looped": _around(_looped),
+    "turned": _around(_turned),
+    "switched": _around(_switched),
+    "solved": _around(_solved),
+    "rooted": _around(_rooted),
+    "integrated": _around(_integrated),
+    "sparse": _around(_sparse),
+}

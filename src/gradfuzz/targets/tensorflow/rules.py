@@ -14,6 +14,8 @@ from typing import Any, Callable
 
 from tensorflow.python.framework import ops
 
+from gradfuzz.targets.base.source import source_of
+
 Rule = Callable[..., Any]
 NOTED = "noted_gradient"  # how the notes show in a traceback; their `name` is the operator's
 
@@ -63,3 +65,9 @@ def existing_rules() -> dict[str, str]:
     """
     names = [name for name, entry in _entries().items() if entry["type"] is not None]
     return {name: next((reason for pattern, reason in _OUT_OF_REACH if pattern.search(name)), "") for name in names}
+
+
+def formula(rule: str) -> str:
+    """The gradient that is registered for an operator, as TensorFlow writes it."""
+    entry = _entries().get(rule)
+    return source_of(entry["type"]) if entry is not None and entry["type"] is not None else ""

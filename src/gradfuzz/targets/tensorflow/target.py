@@ -20,7 +20,7 @@ from gradfuzz.targets.homes import Home
 from gradfuzz.targets.tensorflow.modules import is_module_class
 from gradfuzz.targets.tensorflow.point import MOST_PLANS, Kept, TensorflowPoint
 from gradfuzz.targets.tensorflow.refusals import TensorflowRefusals
-from gradfuzz.targets.tensorflow.rules import Rules, existing_rules
+from gradfuzz.targets.tensorflow.rules import Rules, existing_rules, formula
 from gradfuzz.targets.tensorflow.ways import WAYS
 
 
@@ -86,6 +86,9 @@ class TensorflowTarget:
 
     def rules(self) -> dict[str, str]:
         return {f"reverse:{name}": reason for name, reason in existing_rules().items()}
+
+    def formula(self, rule: str) -> str:
+        return formula(rule)
 
     def smoke_test(self) -> str:
         return 'x = tensor((2,), "float64", uniform(0.5, 1.0, seed=1))\ny = tf.math.sin(x)\n'

@@ -6,7 +6,7 @@ Each has the form of `derivatives.derivative` and takes its place.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Callable
 
 import tensorflow as tf
 
@@ -89,6 +89,43 @@ def vectorized(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors],
     return outputs, result
 
 
+# In the place of F: control flow around it, which changes nothing -------------------------------------------------------------
+
+
+def _around(place: Callable[[Many, Tensors], Any]) -> Derivative:
+    """The plain derivative of what stands in F's place."""
+
+    def way(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
+        return derivative(lambda inputs: list(place(function, list(inputs))), xs, modes, us, v)
+
+    return way
+
+
+def _recomputed(function: Many, xs: Tensors) -> Any:
+    """`tf.recompute_grad`: F is run again in the backward pass."""
+    return tf.recompute_grad(lambda *inputs: function(list(inputs)))(*xs)
+
+
+def _looped(function: Many, xs: Tensors) -> Any:
+    """The only turn of a `tf.while_loop`."""
+    outputs = [tf.zeros_like(o) for o in function(xs)]
+    state = tf.while_loop(lambda i, *_: i < 1, lambda i, *_: (i + 1, *function(xs)), (tf.constant(0), *outputs))
+    return state[1:]
+
+
+def _kept(function: Many, xs: Tensors) -> Any:
+    """Through a `tf.TensorArray`."""
+    outputs = function(xs)
+    arrays = [tf.TensorArray(o.dtype, 2, clear_after_read=False).write(0, o).write(1, tf.zeros_like(o)) for o in outputs]
+    return [array.read(0) for array in arrays]
+
+
+def _switched(function: Many, xs: Tensors) -> Any:
+    """A branch of `tf.cond` that is chosen when it runs."""
+    chosen = tf.equal(tf.math.real(tf.reduce_sum(xs[0])) * 0, 0)
+    return tf.cond(chosen, lambda: list(function(xs)), lambda: [tf.zeros_like(o) for o in function(xs)])
+
+
 EAGER, COMPILED, PERSISTENT = "eager", "compiled", "persistent"  # the plain way without a graph around it, and with XLA around that
 WAYS: dict[str, Derivative] = {
     EAGER: derivative,
@@ -98,4 +135,8 @@ WAYS: dict[str, Derivative] = {
     "jacobian": _jacobian(pfor=True),
     "unrolled": _jacobian(pfor=False),
     "vectorized": vectorized,
+    "recomputed": _around(_recomputed),
+    "looped": _around(_looped),
+    "kept": _around(_kept),
+    "switched": _around(_switched),
 }

@@ -20,6 +20,7 @@ from gradfuzz.targets.base.plans import Plans
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Modes
 from gradfuzz.targets.torch.derivatives import NestingUnsupported, Tensors, Transforms, functional
+from gradfuzz.targets.torch.leaks import let_go
 from gradfuzz.targets.torch.tensors import to_numpy
 
 if TYPE_CHECKING:
@@ -175,6 +176,7 @@ def _saying(function: Callable[..., Any], *args: Any) -> Any:
     try:
         return function(*args)
     except Exception as error:
+        let_go(error)
         cause: BaseException | None = error
         while cause is not None:
             if type(cause).__name__ in _CANNOT:

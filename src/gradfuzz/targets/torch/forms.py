@@ -98,7 +98,7 @@ def _elsewhere(
 def _operator(point: TorchPoint) -> tuple[str, Callable[..., Any]]:
     """The name and the function of the Program's one call, whose first argument is a tensor."""
     calls = list(point.program.calls())
-    if len(calls) != 1 or point.mutates or point.modules:
+    if len(calls) != 1 or len(point.steps) != 1 or point.mutates or point.modules:
         raise NoForm("only a single call has other forms")
     call = calls[0]
     name = call.func.rsplit(".", 1)[-1]

@@ -19,6 +19,7 @@ from gradfuzz.targets.base.scenario import Modes, Scenario
 from gradfuzz.targets.torch import tape
 from gradfuzz.targets.torch.derivatives import Function, forward, nested, reverse, set_grad
 from gradfuzz.targets.torch.device import on_device
+from gradfuzz.targets.torch.leaks import nothing_left
 from gradfuzz.targets.torch.modules import Module, build_module
 from gradfuzz.targets.torch.tensors import UNITS, floating, make_tensor, to_numpy
 from gradfuzz.targets.torch.ways import DERIVATIVES, FUNCTIONS
@@ -170,9 +171,10 @@ class TorchPoint(Binding):
             outcome = self._differentiated(self.function, xs, modes, us, v, self._taped)
             self._ran.add(modes)
             return outcome
-        if scenario.way in FUNCTIONS:
-            return self._differentiated(FUNCTIONS[scenario.way](self), xs, modes, us, v, [])
-        return DERIVATIVES[scenario.way](self, xs, modes, us, v)
+        with nothing_left():
+            if scenario.way in FUNCTIONS:
+                return self._differentiated(FUNCTIONS[scenario.way](self), xs, modes, us, v, [])
+            return DERIVATIVES[scenario.way](self, xs, modes, us, v)
 
     def _differentiated(
         self, function: Function, xs: Sequence[torch.Tensor], modes: Modes, us: Sequence[Vec], v: Vec | None, taped: list[torch.Tensor]

@@ -36,16 +36,20 @@ class Entry:
     implemented: bool  # at least one reverse formula is more than a refusal
 
 
-def entries() -> list[Entry]:
-    """The table's entries with a node; nothing where the release does not ship the table."""
+def _table() -> list[str]:
+    """The lines of the table; none where the release does not ship it."""
     path = Path(torch.__file__).parent.parent / "torchgen" / "packaged" / "autograd" / "derivatives.yaml"
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        return path.read_text(encoding="utf-8").splitlines()
     except OSError:
         return []
+
+
+def entries() -> list[Entry]:
+    """The table's entries with a node; nothing where the release does not ship the table."""
     found = []
     numbers: Counter[str] = Counter()
-    for operator, arguments, formulas in _blocks(lines):
+    for operator, arguments, formulas in _blocks(_table()):
         reverse = [f for keys, f in formulas for key in keys if key in arguments and f != "non_differentiable"]
         forward = [f for keys, f in formulas for key in keys if key not in arguments]
         if not reverse:
@@ -92,6 +96,15 @@ def existing_rules() -> dict[str, str]:
             found[f"forward:{entry.node}"] = why
         found[f"second:{entry.node}"] = why
     return found
+
+
+def formula(rule: str) -> str:
+    """The entry of derivatives.yaml behind a node; nothing where the release does not ship the table."""
+    operator = next((entry.operator for entry in entries() if entry.node == rule), "")
+    for name, _, formulas in _blocks(_table()) if operator else ():
+        if name == operator:
+            return "\n".join([name, *(f"  {', '.join(keys)}: {text}" for keys, text in formulas)])
+    return ""
 
 
 def out_of_reach(operator: str) -> str:

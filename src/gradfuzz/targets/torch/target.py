@@ -84,6 +84,11 @@ class TorchTarget:
 
         return existing_rules()
 
+    def formula(self, rule: str) -> str:
+        from gradfuzz.targets.torch.rules import formula
+
+        return formula(rule)
+
     def smoke_test(self) -> str:
         return 'x = tensor((2,), "float64", uniform(0.5, 1.0, seed=1))\ny = torch.sin(x)\n'
 

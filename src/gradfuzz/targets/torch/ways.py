@@ -86,6 +86,10 @@ def laid_out(layout: str) -> InPlaceOfF:
             raise NotImplementedError("random numbers are drawn in the order of memory")
         if all(lay_out(x, layout).stride() == x.stride() for x in point.leaves):
             raise NotImplementedError("the inputs lie in memory like that already")
+        try:
+            point.function([lay_out(x, layout) for x in point.leaves])
+        except RuntimeError as error:  # a view, say, is only of some layouts
+            raise NotImplementedError(f"the function itself does not take such a layout: {error}") from None
         return lambda xs: point.function([lay_out(x, layout) for x in xs])
 
     return make
@@ -110,7 +114,8 @@ def functionalized(point: TorchPoint) -> Function:
     if not any(call.func.endswith("_") for call in point.program.calls()):
         raise NotImplementedError("nothing is written in place")
     _needed("functionalize")
-    return lambda xs: list(functional.functionalize(lambda *inputs: tuple(point.function(inputs)))(*xs))
+    made = functional.functionalize(point.of_tensors)  # of all its tensors: what is captured cannot be written to
+    return lambda xs: list(made(*xs, *point.others()))
 
 
 def traced(point: TorchPoint) -> Function:
@@ -166,13 +171,14 @@ def vmap_of_grad(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], 
 
 
 def grad_of_vmap(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Found:
-    """The derivative of `vmap` of F on the same batch; the neighbour does not move, and its weights are none of the answer."""
+    """The derivative of `vmap` of F on the same batch. The neighbour, which may be outside the domain, stays where it is."""
     _needed("vmap")
     mapped = functional.vmap(lambda *inputs: tuple(point.function(inputs)), randomness="same")
-    still = [tuple(torch.stack([d, torch.zeros_like(d)]) for d in u) for u in us]
-    outputs, result = folded(Transforms(), lambda inputs: mapped(*inputs), _paired(tuple(xs)), modes, still, _paired(tuple(v)))
-    contracted = "r" in modes
-    return None if outputs is None else [o[0] for o in outputs], list(result) if contracted else [r[0] for r in result]
+
+    def first(inputs: Tensors) -> Any:
+        return tuple(o[0] for o in mapped(*[torch.stack([x, (x * NEIGHBOUR).to(x.dtype).detach()]) for x in inputs]))
+
+    return folded(Transforms(), first, xs, modes, us, v)
 
 
 def jacobian(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Found:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 
-from gradfuzz.closed.digits import ALL, KINDS, Loss
 from gradfuzz.errors import GradfuzzError
+from gradfuzz.reference.digits import ALL, KINDS, Loss
 
 COLOURS = {"value": "#30638e", "first derivative": "#edae49", "second derivative": "#d1495b"}
 MARKS = {"reverse": "o", "forward": "x", "direct": "."}
@@ -37,7 +37,7 @@ def png(title: str, found: list[Loss], dtype: str) -> bytes:
     handles, labels = right.get_legend_handles_labels()
     if handles:
         right.legend(handles, labels, fontsize=7)
-    figure.suptitle(f"{title}: digits lost against the closed form ({dtype}, of {ALL[dtype]:.0f})", fontsize=10)
+    figure.suptitle(f"{title}: digits lost against the exact value ({dtype}, of {ALL[dtype]:.0f})", fontsize=10)
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=110)
     return buffer.getvalue()

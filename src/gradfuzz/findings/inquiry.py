@@ -1,0 +1,126 @@
+"""Asking the reference: what AD gives comes from a worker, moves are asked of a worker as well, and the proof is another process's.
+
+Nobody waits: answers are handed on when they come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gradfuzz.pool.pool import Event, Pool
+from gradfuzz.program import Program, to_json
+from gradfuzz.reference.desk import Desk
+
+Answer = dict[str, Any]
+MEASURE_LIMIT = 30.0
+# A Program of more moves than this is asked about no further.
+MOST_ROUNDS = 12
+# Entries of one question: the derivatives of a small Program in full, those of a large one in part.
+MOST_ENTRIES = 48
+# What the library has said about moves is kept for the questions to come, as long as it is not too much.
+MOST_MOVES = 4096
+
+
+@dataclass
+class Inquiry:
+    """One question on its way."""
+
+    program: dict[str, Any]
+    then: Callable[[Answer], None]
+    measured: dict[str, Any] | None = None
+    moves: dict[str, Any] | None = None
+    rounds: int = 0
+    asked: tuple[str, ...] = ()
+    urgent: bool = True
+
+
+class Inquiries:
+    """Every question to the reference passes through here."""
+
+    def __init__(self, target: str, pool: Pool, desk: Desk) -> None:
+        self.target, self.pool, self.desk = target, pool, desk
+        self._jobs: dict[int, Inquiry] = {}
+        self._at_desk: dict[int, Inquiry] = {}
+        self._moves: dict[str, Any] = {}
+        self._next = 0
+
+    @property
+    def waiting(self) -> int:
+        return len(self._jobs) + len(self._at_desk)
+
+    def ask(
+        self, program: Program, scenarios: Sequence[str], then: Callable[[Answer], None], element: str | None = None,
+        most: int = MOST_ENTRIES, fresh: bool = True,
+    ) -> None:  # fmt: skip
+        """`then` is told what the reference says about the derivatives of a Program in these scenarios, all of one order."""
+        data = to_json(program)
+        job = self.pool.submit(
+            "measure", urgent=True, fresh=fresh, limit=MEASURE_LIMIT, program=data, scenarios=list(scenarios), element=element, most=most
+        )
+        self._jobs[job] = Inquiry(data, then, moves={})
+
+    def wonder(self, program: Program, measured: dict[str, Any], then: Callable[[Answer], None]) -> None:
+        """The same where nothing is suspected and a worker has said already what AD gives: when there is time."""
+        self._to_desk(Inquiry(to_json(program), then, measured, {}, urgent=False))
+
+    def handle(self, event: Event) -> bool:
+        """Whether an event was an answer to one of our jobs."""
+        inquiry = self._jobs.pop(event.job["id"], None)
+        if inquiry is None:
+            return False
+        failed = event.data.get("failed") or event.data.get("cause") if event.kind == "died" or "failed" in event.data else None
+        if inquiry.measured is None:
+            if failed:
+                inquiry.then({"silent": f"what AD gives could not be had: {failed}"})
+            else:
+                inquiry.measured = {k: v for k, v in event.data.items() if k not in ("done", "seconds")}
+                self._to_desk(inquiry)
+            return True
+        for key, told in zip(inquiry.asked, [[failed]] if failed else [event.data["outputs"]]):
+            self._remember(key, told)
+            assert inquiry.moves is not None
+            inquiry.moves[key] = told
+        self._to_desk(inquiry)
+        return True
+
+    def _remember(self, key: str, told: Any) -> None:
+        if len(self._moves) >= MOST_MOVES:
+            self._moves.clear()
+        self._moves[key] = told
+
+    def _to_desk(self, inquiry: Inquiry) -> None:
+        self._next += 1
+        self._at_desk[self._next] = inquiry
+        question = {"target": self.target, "program": inquiry.program, "measured": inquiry.measured, "moves": inquiry.moves}
+        self.desk.ask(self._next, question, inquiry.urgent)
+
+    def collect(self) -> None:
+        """Take what the desk has finished: answers are handed on, and what it needs to know is asked of a worker."""
+        while not self.desk.finished.empty():
+            number, answer = self.desk.finished.get()
+            inquiry = self._at_desk.pop(number, None)
+            if inquiry is None:
+                continue
+            if "needs" not in answer:
+                inquiry.then(answer)
+            elif inquiry.rounds >= MOST_ROUNDS:
+                inquiry.then({"silent": "too many moves"})
+            else:
+                self._need(inquiry, answer["needs"])
+
+    def _need(self, inquiry: Inquiry, needs: dict[str, Any]) -> None:
+        inquiry.rounds += 1
+        ((key, programs),) = needs.items()
+        assert inquiry.moves is not None
+        if key in self._moves:
+            inquiry.moves[key] = self._moves[key]
+            self._to_desk(inquiry)
+            return
+        inquiry.asked = (key,)
+        job = self.pool.submit("forwards", urgent=inquiry.urgent, fresh=False, limit=MEASURE_LIMIT, programs=programs)
+        self._jobs[job] = inquiry
+
+    def close(self) -> None:
+        self.desk.close()
