@@ -43,7 +43,7 @@ old-python: $(VENV)/.test
 	$(BIN)/python tests/old_python.py
 
 unit: $(VENV)/.test
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --durations=30
 
 # In an environment of its own: with it installed, MLX would be one of the targets of the tests above.
 $(MLX)/.venv/.test: pyproject.toml constraints.txt $(MLX)/pyproject.toml

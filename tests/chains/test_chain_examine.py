@@ -84,5 +84,5 @@ def test_nothing_is_sent_where_an_op_does_not_come_back(target):
 def test_the_verdict_says_how_many_checks_agreed(target):
     (blamed, *_) = judged(target, "planted_torch.wrong_backward", order=1, points=[0.7]).findings
     vote = blamed.verdict.detail["vote"]
-    assert vote["against"] > vote["for_ad"] and vote["reruns"] >= 5 and vote["steps"] >= 10
+    assert vote["against"] > vote["for_ad"] and vote["reruns"] >= 4 and vote["steps"] >= 10
     assert f"{vote['against']} of {vote['checks']} finite-difference checks contradict it" in blamed.verdict.reason

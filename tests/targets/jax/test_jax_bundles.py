@@ -9,7 +9,7 @@ from gradfuzz.program import from_json, parse, to_json
 from gradfuzz.targets.base.protocol import QUICK_STEP, Refusal
 from gradfuzz.targets.base.scenario import DIRECT, FORWARD, REVERSE
 from gradfuzz.targets.jax import bundle
-from gradfuzz.worker import batch
+from gradfuzz.worker import batch, drawing
 from gradfuzz.worker.depth import Depth
 
 TEXT = 'x = tensor((3,), "float64", uniform(0.5, 2.0, seed=1))\ny = {}(x)\n'
@@ -54,7 +54,7 @@ def test_a_family_that_fails_is_given_up_and_the_next_one_is_tried(jax_target, m
     def relative(program, family, shared, own, menu, weights):
         return [not_square] if family == 1 else []
 
-    monkeypatch.setattr(batch, "draw_relative", relative)
+    monkeypatch.setattr(drawing, "draw_relative", relative)
     job = {"id": 1, "api": "jax.numpy.linalg.inv", "program": to_json(seed), "rng": "0:0", "start": 0, "count": 24, "weights": {}}
     job["depth"] = Depth(salt=1).to_json()
     answer = batch.run_batch(jax_target, job, Still(), lambda finding: None)
