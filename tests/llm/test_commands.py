@@ -21,6 +21,9 @@ from typer.testing import CliRunner
 
 from gradfuzz.cli.app import app
 from gradfuzz.llm.ledger import Ledger
+from gradfuzz.mutate.cover import Cover
+from gradfuzz.program import parse, to_json
+from gradfuzz.targets.homes import language_for
 from tests.conftest import PLANTED
 from tests.llm.conftest import KEY
 from tests.llm.server import Answer, Server, asked, complaint
@@ -301,7 +304,18 @@ def test_a_rule_s_formula_is_told_by_its_library(target, rule):
     pytest.importorskip(target)
     with Pool(Launch(target), 1) as pool:
         told = pool.run("formula", rule=rule).data["formula"]
-        described = pool.run("describe", apis=["no.such.api"]).data["described"]
+        described = pool.run("describe", apis=[{"name": "no.such.api"}]).data["described"]
         assert pool.run("formula", rule="nosuchrule").data["formula"] == ""
     assert "cos" in told or "sinc" in told
-    assert described == [{"name": "no.such.api", "signature": "", "doc": ""}]
+    assert described == [{"name": "no.such.api", "signature": "", "doc": "", "left": []}]
+
+
+def test_what_no_campaign_has_tried_is_told_in_words():
+    from gradfuzz.pool.launch import Launch
+    from gradfuzz.pool.pool import Pool
+
+    program = to_json(parse('x = tensor((3,), "float64", normal(seed=1))\ny = torch.logit(x, eps=0.1)\n', language_for("torch")))
+    with Pool(Launch("torch"), 1) as pool:
+        asked = [{"name": "torch.logit", "program": program, "cover": Cover().to_json()}]
+        left = pool.run("describe", apis=asked).data["described"][0]["left"]
+    assert len(left) == 12 and all(any(what in row for row in left) for what in ("type: ", "numbers of x: ", "argument"))

@@ -91,3 +91,13 @@ def test_the_rows_of_a_batch_depend_on_what_was_known_alone():
     again = Cover.from_json(known.to_json())
     assert again == known
     assert list(Design(PROGRAM, menu, known).families()) == list(Design(PROGRAM, menu, again).families())
+
+
+def test_what_is_left_is_said_in_words_and_nothing_in_the_end():
+    first = Design(PROGRAM, menu, Cover()).left(1)[0].split("; ")
+    assert len(first) == WIDTH == len({part.partition(": ")[0] for part in first})
+    design, known, _ = followed(1, lambda row: False)
+    assert design.left(100) == [] and known.complete
+    without = Cover(known.levels, known.pairs, known.ran & ~1, 0, known.settled, 0, 0)
+    words = [f"{factor.name}: {name}" for factor in design.factors for name, _ in factor.levels]
+    assert Design(PROGRAM, menu, without).left(1) == [words[0]]

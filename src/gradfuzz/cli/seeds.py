@@ -20,6 +20,7 @@ from gradfuzz.errors import GradfuzzError
 from gradfuzz.llm.asking import Asking, Meter
 from gradfuzz.llm.cache import Cache
 from gradfuzz.llm.client import KEY, TIMEOUT, Client
+from gradfuzz.llm.knowledge import Known
 from gradfuzz.llm.ledger import FILE, Ledger
 from gradfuzz.llm.limits import DIMENSION, MEMORY, Limits
 from gradfuzz.llm.prices import price_of
@@ -138,20 +139,24 @@ def llm(
 def _rounds(
     order: Order, asking: Asking, pool: Pool, limits: Limits, params: int, listed: list[str], mutants: int | None, workers: int
 ) -> Rounds:
-    samples: dict[str, str] = {}
+    samples: dict[str, Any] = {}
     if not listed:
-        for known in library_seeds(pool, asking.meter.say):
-            samples.setdefault(known.api, to_text(from_json(known.program)))
+        for seed in library_seeds(pool, asking.meter.say):
+            samples.setdefault(seed.api, seed.program)
     writer = Writer(
         asking, pool, Prompts(order.target, pool.version, limits), idioms_for(order.target, pool.launch.modules), limits, params
     )
 
-    def describe(names: list[str]) -> list[Api]:
-        rows: list[dict[str, Any]] = pool.run("describe", apis=names).data.get("described", [])
+    def describe(names: list[str], known: Known) -> list[Api]:
+        covers = {api: cover.to_json() for api, cover in known.designs.items()}
+        asked = [{"name": name, "program": samples.get(name), "cover": covers.get(name)} for name in names]
+        rows: list[dict[str, Any]] = pool.run("describe", apis=asked).data.get("described", [])
         about = {row["name"]: row for row in rows}
-        return [
-            Api(name, about.get(name, {}).get("signature", ""), about.get(name, {}).get("doc", ""), samples.get(name, "")) for name in names
-        ]
+        found = []
+        for name in names:
+            row, example = about.get(name, {}), to_text(from_json(samples[name])) if name in samples else ""
+            found.append(Api(name, row.get("signature", ""), row.get("doc", ""), example, tuple(row.get("left", ()))))
+        return found
 
     def campaign(file: Path, count: int) -> None:
         each = mutants if mutants is not None else max(FIRST_BATCH, pool.family)

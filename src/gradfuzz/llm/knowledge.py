@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gradfuzz.findings.labels import NEW
+from gradfuzz.mutate.cover import Cover
 from gradfuzz.store import Records
+from gradfuzz.store.coverage import designs_of
 
-MOST_RULES, MOST_PAIRS = 12, 12  # in a prompt
+MOST_RULES = 12  # in a prompt
 
 
 def pairs_of(store: Records, campaign: int) -> dict[str, set[str]]:
@@ -28,6 +30,7 @@ class Known:
     rules: set[str] = field(default_factory=set)
     existing: set[str] = field(default_factory=set)  # rules that can be reached
     pairs: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    designs: dict[str, Cover] = field(default_factory=dict)  # of the library's own seeds: what was tried of each API
     bugs: dict[str, str] = field(default_factory=dict)  # API by id, of findings that nobody has reported as far as is known
 
     @staticmethod
@@ -40,14 +43,18 @@ class Known:
             for row in store.campaigns():
                 number = int(row["id"])
                 if row["target"] == target and first < number and (last is None or number <= last):
-                    known._add(store, number)
+                    known._add(store, number, own=not row["config"].get("seed_files"))
         return known
 
-    def _add(self, store: Records, number: int) -> None:
+    def _add(self, store: Records, number: int, own: bool) -> None:
+        """`own`: its seeds were the library's own, and nobody else's."""
         self.rules.update(store.rules(number))
         self.existing.update(rule for rule, reason in store.existing_rules(number).items() if not reason)
         for api, pairs in pairs_of(store, number).items():
             self.pairs[api].update(pairs)
+        for api, cover in designs_of(store, number).items() if own else ():
+            before = self.designs.get(api, Cover())
+            self.designs[api] = cover | before if (before.levels, before.pairs) == (cover.levels, cover.pairs) else cover
         self.bugs.update({finding.id: finding.api for finding in store.findings(number) if finding.label_name == NEW})
 
     @property
@@ -63,9 +70,6 @@ class Known:
         """APIs that a rule not reached yet is named like: there is something left to find."""
         left = " ".join(_word(rule) for rule in self.existing - self.rules)
         return {api: 2.0 for api in apis if len(_word(api.rpartition(".")[2])) > 2 and _word(api.rpartition(".")[2]) in left}
-
-    def covered(self, api: str) -> list[str]:
-        return sorted(self.pairs.get(api, ()))[:MOST_PAIRS]
 
 
 def last_campaign(path: Path) -> int:

@@ -42,13 +42,17 @@ class Api:
     signature: str = ""
     doc: str = ""
     example: str = ""
+    left: tuple[str, ...] = ()  # combinations that no campaign has tried, in words
 
     @property
     def domain(self) -> str:
         return domain_of(self.doc)
 
-    def to_json(self) -> dict[str, str]:
-        return {"name": self.name, "signature": self.signature, "doc": self.doc[:MOST_DOC], "example": self.example, "domain": self.domain}
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name, "signature": self.signature, "doc": self.doc[:MOST_DOC], "example": self.example, "domain": self.domain,
+            "left": list(self.left),
+        }  # fmt: skip
 
 
 def domain_of(doc: str) -> str:
@@ -60,18 +64,17 @@ def domain_of(doc: str) -> str:
 
 @dataclass(frozen=True)
 class Context:
-    """What the rounds before have taught: rules not reached, combinations that came up, what was refused."""
+    """What the rounds before have taught: rules not reached, what was refused."""
 
     rules: tuple[str, ...] = ()
-    pairs: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        return {"rules": list(self.rules), "pairs": list(self.pairs), "errors": list(self.errors)}
+        return {"rules": list(self.rules), "errors": list(self.errors)}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Context:
-        return Context(tuple(data["rules"]), tuple(data["pairs"]), tuple(data["errors"]))
+        return Context(tuple(data["rules"]), tuple(data["errors"]))
 
 
 class Prompts:

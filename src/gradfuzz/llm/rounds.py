@@ -53,8 +53,8 @@ class Rounds:
     """Everything that a command does, round by round. The book says what was done before."""
 
     def __init__(
-        self, order: Order, ledger: Ledger, writer: Writer, describe: Callable[[list[str]], list[Api]], apis: list[str], existing: set[str],
-        run: Callable[[Path, int], None] | None, say: Callable[[str], None],
+        self, order: Order, ledger: Ledger, writer: Writer, describe: Callable[[list[str], Known], list[Api]], apis: list[str],
+        existing: set[str], run: Callable[[Path, int], None] | None, say: Callable[[str], None],
     ) -> None:  # fmt: skip
         """`existing`: the derivative rules that can be reached. `run` puts a file of so many seeds through a campaign; None: the seeds are
         only written."""
@@ -147,7 +147,7 @@ class Rounds:
             taken.add((api, aim))
             chosen.append((identity, aim, [api, *bandit.companions(chance, api, order.num_apis - 1)]))
         names = sorted({api for _, _, apis in chosen for api in apis})
-        about = {api.name: api.to_json() for api in self.describe(names)}
+        about = {api.name: api.to_json() for api in self.describe(names, known)}
         asks = [
             Planned(identity, aim, tuple(about[api] for api in apis), self._context(apis[0], known, rounds)).to_json()
             for identity, aim, apis in chosen
@@ -159,7 +159,7 @@ class Rounds:
         own = [item["message"] for row in rounds for item in row["items"] if not item["valid"] and item["api"] == api]
         last = [item["message"] for row in rounds[-1:] for item in row["items"] if not item["valid"]]
         errors = list(dict.fromkeys(str(message)[:200] for message in (own or last)[-MOST_ERRORS:]))
-        return Context(tuple(known.missing(api)), tuple(known.covered(api)), tuple(errors))
+        return Context(tuple(known.missing(api)), tuple(errors))
 
     # Keeping ---------------------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations
+from itertools import chain, combinations, islice
 from typing import Any
 
 from gradfuzz.mutate.edit import Edit, Factor, Menu
@@ -172,6 +172,18 @@ class Design:
             bits |= 1 << best
             taken.add(self._factor_of[best])
         return tuple(sorted(chosen))
+
+    @property
+    def size(self) -> int:
+        """How many levels there are."""
+        return len(self._edits)
+
+    def left(self, most: int) -> list[str]:
+        """In words: so many of the rows that would bring something new, those with most of it first."""
+        words = [f"{factor.name}: {name}" for factor in self.factors for name, _ in factor.levels]
+        waiting, doubted = self._waiting()
+        rows = chain(self._wide_rows(waiting), doubted, ([level] for level in self._unmet()))
+        return ["; ".join(words[level] for level in row) for row in islice(rows, most)]
 
     def edits(self, row: Row) -> list[Edit]:
         return [self._edits[level] for level in row]

@@ -3,24 +3,48 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 from gradfuzz.errors import ProgramError
+from gradfuzz.mutate.cover import Cover, Design
+from gradfuzz.program import gate
+from gradfuzz.program.codec import from_json
 from gradfuzz.targets.base.evaluate import resolve
 from gradfuzz.targets.base.protocol import Overload, Target
 
 MOST_DOC = 6000  # characters
 MOST_OVERLOADS = 3
+MOST_LEFT = 12  # combinations that nobody has tried
 
 
-def describe(target: Target, apis: list[str]) -> list[dict[str, str]]:
-    """Signature and docstring of each API, empty where the library does not say."""
-    return [{"name": api, "signature": _signature(target, api), "doc": _doc(target, api)} for api in apis]
+def describe(target: Target, asked: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Signature and docstring of each API, empty where the library does not say; and what is left to try of its covering design.
+
+    `asked`: the name of an API, the Program of its first seed and the Cover of its design, where they are known.
+    """
+    return [
+        {"name": api, "signature": _signature(target, api), "doc": _doc(target, api), "left": _left(target, one)}
+        for one in asked
+        for api in [one["name"]]
+    ]
 
 
 def formula(target: Target, rule: str) -> str:
     """A derivative rule as the library has it, where the target can tell."""
     tell = getattr(target, "formula", None)
     return str(tell(rule))[:MOST_DOC] if tell is not None and rule else ""
+
+
+def _left(target: Target, asked: dict[str, Any]) -> list[str]:
+    if asked.get("program") is None:
+        return []
+    program = from_json(asked["program"])
+    gate.check(program, target.language)
+    known = Cover() if asked.get("cover") is None else Cover.from_json(asked["cover"])
+    design = Design(program, target.parameters, known, target.family)
+    if known.levels and known.levels != design.size:
+        design = Design(program, target.parameters, Cover(), target.family)  # of another seed
+    return design.left(MOST_LEFT)
 
 
 def _signature(target: Target, api: str) -> str:
