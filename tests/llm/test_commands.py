@@ -77,10 +77,11 @@ def invoke(*arguments):
 
 
 def llm(server, *more):
-    return (
-        "seeds", "llm", "torch", "--apis", "apis.txt", "--module", "planted_torch", "--base-url", server.url, "--model", "small",
-        "--workers", 2, "--params", 2, "--max-workers", 3, *more,
-    )  # fmt: skip
+    return ("seeds", "llm", "torch", "--apis", "apis.txt", "--module", "planted_torch", *asking(server), *more)
+
+
+def asking(server):
+    return ("--base-url", server.url, "--model", "small", "--workers", 2, "--params", 2, "--max-workers", 3)
 
 
 def everything(folder):
@@ -229,6 +230,24 @@ def test_recorded_answers_replayed_through_the_server(place):
     seeds = (place / "gradfuzz-llm" / "seeds.jsonl").read_text().splitlines()
     assert done.exit_code in (0, 1) and len(seeds) >= 0.95 * good and not (place / "canary").exists(), done.output
     assert "Traceback" not in done.output and "torch.load" not in "".join(seeds)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["torch", "jax", "tensorflow"])
+def test_a_round_on_every_library_and_its_seeds_in_a_campaign_with_the_library_s_own(target, tmp_path, own_cache):
+    """From the library's own seeds to prompts, seeds, a campaign, its report; then all seeds together."""
+    pytest.importorskip(target)
+    rows = [row for row in recorded(target) if row["phase"] == "program" and row["quality"] == "good"]
+    with Server(lambda request, number: Answer(rows[number % len(rows)]["content"])) as server:
+        done = invoke("seeds", "llm", target, *asking(server), "--num-programs", 12, "--round", 6, "--params", 0, "--mutants-per-seed", 2)
+        prompts = [request["messages"][-1]["content"] for request in server.requests if asked(request) == "program"]
+    seeds = Path("gradfuzz-llm/seeds.jsonl").read_text().splitlines()
+    assert done.exit_code in (0, 1) and "round 2: " in done.output and len(seeds) >= 9, done.output
+    assert sum("Combinations that nobody has tried" in prompt for prompt in prompts) > len(prompts) / 2
+    ran = invoke("run", target, "--seeds", "gradfuzz-llm/seeds.jsonl", "--samples", "--mutants", 2 * len(seeds), "--workers", 2)
+    assert ran.exit_code in (0, 1) and "Traceback" not in ran.output, ran.output
+    reported = invoke("report", "--out", "report")
+    assert reported.exit_code == 0 and Path("report/index.html").exists(), reported.output
 
 
 # What ends in one line -------------------------------------------------------------------------------------------------------

@@ -42,10 +42,17 @@ def program_of(text: str, idioms: Idioms, limits: Limits) -> Program:
 
 
 def forms_of(text: str, idioms: Idioms, limits: Limits) -> list[Program]:
-    """The Program in double precision, and as it is written where that is another: some functions work in single precision alone."""
-    first = program_of(text, idioms, limits)
-    second = program_of(text, replace(idioms, wide=False), limits)
-    return [first] if second == first else [first, second]
+    """The Program in double precision and differentiated by everything; then, where they are others, in the precision that is written, and
+    differentiated by what the text differentiates by.
+
+    Some functions work in single precision alone, or have no derivative by some argument.
+    """
+    forms: list[Program] = []
+    for wide, bold in ((True, True), (False, True), (True, False), (False, False)):
+        form = program_of(text, replace(idioms, wide=wide, bold=bold), limits)
+        if form not in forms:
+            forms.append(form)
+    return forms
 
 
 def changed(program: Program, data: Any, idioms: Idioms, limits: Limits) -> Program:
@@ -73,10 +80,11 @@ def try_out(pool: Pool, programs: list[Program], tick: Callable[[], None] = lamb
 def try_forms(pool: Pool, forms: list[list[Program]]) -> list[Valid | Refused]:
     """The first form of each that runs; what was wrong with the first one where none does."""
     found = try_out(pool, [each[0] for each in forms])
-    others = [index for index, result in enumerate(found) if isinstance(result, Refused) and len(forms[index]) > 1]
-    for index, result in zip(others, try_out(pool, [forms[index][1] for index in others]), strict=True):
-        if isinstance(result, Valid):
-            found[index] = result
+    for turn in range(1, max(map(len, forms), default=1)):
+        others = [index for index, result in enumerate(found) if isinstance(result, Refused) and len(forms[index]) > turn]
+        for index, result in zip(others, try_out(pool, [forms[index][turn] for index in others]), strict=True):
+            if isinstance(result, Valid):
+                found[index] = result
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from gradfuzz.llm.reading import folding, makers
 from gradfuzz.llm.reading.expressions import Expressions, Scope
 from gradfuzz.llm.reading.idioms import Idioms
-from gradfuzz.llm.reading.meanings import Code, Inline, Known, Meaning, Nothing, Path, Recipe, Seq, known_items, refuse
+from gradfuzz.llm.reading.meanings import Code, Inline, Known, Meaning, Nothing, Path, Recipe, Seq, known_items, mark_asked, refuse
 
 MOST_CALLS_DEEP = 12  # functions of the text that call each other
 
@@ -155,6 +155,7 @@ class Calls(Expressions):
             rest = args[1:]
             if rest and not isinstance(rest[0], Nothing) and self._are_inputs(rest):
                 inputs = rest[0].items if isinstance(rest[0], Seq) else rest
+                mark_asked(inputs)
                 result = self._called(node, first, list(inputs), {})
                 self.draft.outputs(result)
                 return Nothing()
@@ -270,6 +271,7 @@ class Calls(Expressions):
         if missing:
             refuse(node, f"the function is called without {', '.join(missing)}")
         if function.derived:
+            mark_asked(args)
             self.draft.outputs(self.inline(node, replace(function, derived=False), args, named))
             return Nothing()
         self.inlined += 1

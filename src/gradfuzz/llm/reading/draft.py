@@ -110,10 +110,11 @@ class Draft:
         needed = self._needed()
         used = {name for line in needed for name in _names(line.node)}
         marked = any(recipe.grad for recipe in self.inputs if recipe.name in used)
+        asked = not self.idioms.bold and any(recipe.asked for recipe in self.inputs if recipe.name in used)
         rows = []
         for recipe in self.inputs:
             if recipe.name in used:
-                grad = bool(recipe.grad) if marked else recipe.grad is not False
+                grad = recipe.asked if asked else bool(recipe.grad) if marked else recipe.grad is not False
                 rows.append(statement_text(Let((recipe.name,), recipe.tensor(grad))))
         for line in needed:
             target = ", ".join(line.names)

@@ -45,6 +45,7 @@ class Idioms:
     dropped_keywords: frozenset[str]
     roots: frozenset[str]
     wide: bool = True  # single precision is taken for a habit: inputs come in double
+    bold: bool = True  # everything is differentiated by, not only what the text differentiates by
 
     def is_ignored(self, path: str) -> bool:
         return any(fnmatchcase(path, glob) for glob in self.ignored)

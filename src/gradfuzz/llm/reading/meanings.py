@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Union
 
@@ -37,6 +38,7 @@ class Recipe:
     name: str = ""  # as an input; empty until it is one
     hint: str = ""  # what the text calls it
     numpy: bool = False  # it is an array of NumPy's so far, with which the library does not compute
+    asked: bool = False  # the text differentiates by it
 
     def tensor(self, grad: bool) -> Tensor:
         return Tensor(self.shape, self.dtype, self.values, grad, self.layout, self.structure)
@@ -96,6 +98,15 @@ def known_items(meaning: Meaning) -> Meaning:
         if all(isinstance(item, Known) for item in items):
             return Known(meaning.kind(item.value for item in items if isinstance(item, Known)))
     return meaning
+
+
+def mark_asked(inputs: Sequence[Meaning]) -> None:
+    """The text differentiates by these."""
+    for item in inputs:
+        if isinstance(item, Recipe):
+            item.asked = True
+        elif isinstance(item, Seq):
+            mark_asked(item.items)
 
 
 def literal(value: Any) -> ast.expr:

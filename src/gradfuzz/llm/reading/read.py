@@ -152,12 +152,16 @@ class _Reader(Calls):
             for part, item in zip(target.elts, meaning.items, strict=True):
                 self._bind(part, item, scope)
             return
-        names = [part.id if isinstance(part, ast.Name) else "" for part in target.elts]
-        if not isinstance(meaning, (Code, Recipe)) or not all(names):
+        if not isinstance(meaning, (Code, Recipe)) or not all(isinstance(part, (ast.Name, ast.Tuple, ast.List)) for part in target.elts):
             refuse(target, "this cannot be unpacked")
+        names = [part.id if isinstance(part, ast.Name) else "parts" for part in target.elts]
         line = self.draft.emit(tuple("unused" if name == "_" else name for name in names), self.draft.expression(meaning, target), target)
-        for name, given in zip(names, line.names, strict=True):
-            scope[name] = Code(ast.Name(given, ast.Load()))
+        for part, given in zip(target.elts, line.names, strict=True):
+            found = Code(ast.Name(given, ast.Load()))
+            if isinstance(part, ast.Name):
+                scope[part.id] = found
+            else:
+                self._bind(part, found, scope)
 
     def _set(self, target: ast.Attribute, meaning: Meaning, scope: Scope) -> None:
         """`x.requires_grad = True`"""
