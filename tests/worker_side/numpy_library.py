@@ -11,6 +11,7 @@ class NumpyPoint:
     """F and its first derivative, written out; `reverse` and `forward` can be told to be wrong."""
 
     random = mutates = False
+    made = ()
     unit = 2.0**-52
 
     def __init__(self, owner, program, arrays=None):

@@ -1,15 +1,20 @@
 """The script that proves a finding: it imports the library and NumPy alone, and exits 1 for as long as the bug is there.
 
-What a script says is the target's own (its script.py.j2); what goes into it is the same for all: a Program that has passed the gate,
-numbers, names that are nothing but names, and prose that is escaped. Nothing that a finding holds can become code but its Program.
+What a script says is the target's own (its script.py.j2, with what all share from targets/base); what goes into it is the same for all: a
+Program that has passed the gate, numbers, names that are nothing but names, and prose that is escaped. Nothing that a finding holds can
+become code but its Program.
+
+A script computes what the oracle has computed: along the same directions, drawn from the same stream of numbers, with the same steps.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import count
+from pathlib import Path
 
 import jinja2
 
@@ -18,9 +23,12 @@ from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.numpy_code import array_code
 from gradfuzz.numdiff.ladder import FIRST_STEP
 from gradfuzz.oracles.kinds import KINDS
+from gradfuzz.oracles.trial import STREAM, start_of
 from gradfuzz.program import Program, gate
-from gradfuzz.program.model import Call, Let, Name, Ref, Tensor, walk
+from gradfuzz.program.model import Call, Expr, Let, Name, Ref, Tensor, rebuild, walk
 from gradfuzz.program.text import expr_text, statement_text
+from gradfuzz.targets import base
+from gradfuzz.targets.base.widening import widened
 from gradfuzz.targets.homes import Home, home_of
 
 # A script's tolerance is a tenth of what was seen, and this at most: rounding of another release does not matter, the bug does.
@@ -28,12 +36,21 @@ MOST_TOLERANCE = 1e-6
 # Lower precisions differ by more between releases. What the oracle calls wrong is sixteen of its bars away; this is two of them.
 MOST_PRECISION_TOLERANCE = 0.05
 OF_A_LOSS = 8
+# Outputs of two releases may differ by this much where the oracle compares shapes and types alone.
+VALUE_TOLERANCE = 1e-6
 # Where the exact value is known, what is further off than this is no rounding of anybody's.
 MOST_PROVEN_TOLERANCE = 1e-3
 
 
-# An input, or a parameter of a module that the Program made, and an index.
+# An input, or a parameter of a module that the Program made; and an index behind it.
+_INPUT = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
 _ELEMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_.]*)(\[[0-9, ]*\])\Z")
+_SHARED = Path(base.__path__[0])
+# What a line of a template binds, and what it includes; where a Program's own lines stand.
+_BINDS = re.compile(r" *(?:def (\w+)\(|(?:for )?\(?((?:\*?\w+, )*\*?\w+)\)?,? (?:=|in) |import [\w.]+ as (\w+))")
+_AROUND = ("", "def function", "def body")
+_INCLUDED = re.compile(r'include "([\w.]+)"')
+_WORD = re.compile(r"\w+")
 
 
 WHOLE, WAY = "script.py.j2", "way.py.j2"  # a target may have a short script of its own for findings of ways
@@ -42,7 +59,7 @@ WHOLE, WAY = "script.py.j2", "way.py.j2"  # a target may have a short script of 
 @lru_cache(maxsize=8)
 def _template(home: Home, name: str) -> jinja2.Template:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(home.folder), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+        loader=jinja2.FileSystemLoader([home.folder, _SHARED]), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined, autoescape=False,
     )  # fmt: skip
     environment.filters["prose"] = prose
@@ -69,18 +86,23 @@ class Input:
 def script(finding: Finding) -> str:
     """The script's text. ProgramError for a finding whose Program does not pass the gate."""
     home, verdict = home_of(finding.target), finding.verdict
-    program = gate.check(finding.program, home.language(finding.modules))
+    language = home.language(finding.modules)
+    program = gate.check(finding.program, language)
     if not all(gate.is_plain(part) for module in finding.modules for part in module.split(".")):
         raise ProgramError("a module of the user's own has a name that is none")
+    ways = [(s.name, s.way, list(s.modes)) for s in verdict.scenarios if s.way]
+    short = ways and verdict.oracle != "process" and (home.folder / WAY).exists()
+    template = WAY if short else WHOLE
+    finding = _out_of_the_way(replace(finding, program=program), _bound(home, template))
+    program, verdict = finding.program, finding.verdict
     differentiable = [name for name, r in program.inputs.items() if r.differentiable]
     fixed = [name for name, r in program.inputs.items() if not r.differentiable]
     # What is computed last is the output, whatever it looks like.
-    constructors = [s for s in program.statements[:-1] if _is_constructor(s, fixed)]
-    calls = [s for s in program.statements if not isinstance(s.value, Tensor) and not any(s is c for c in constructors)]
+    constructors = [s for s in program.statements[:-1] if _is_made(s, finding.made, fixed)]
+    made = {name for s in constructors for name in s.names}
+    calls = _calls(program, made)
     last = calls[-1]
-    ways = [(s.name, s.way, list(s.modes)) for s in verdict.scenarios if s.way]
-    short = ways and verdict.oracle != "process" and (home.folder / WAY).exists()
-    return _template(home, WAY if short else WHOLE).render(
+    return _template(home, template).render(
         finding=finding,
         verdict=verdict,
         inputs=[_input(name, recipe) for name, recipe in program.inputs.items()],
@@ -88,22 +110,90 @@ def script(finding: Finding) -> str:
         fixed=fixed,
         constructors=[statement_text(s) for s in constructors],
         modules=[s.names[0] for s in constructors],
-        body=[statement_text(s if s.names or s is not last else Let(("result",), s.value)) for s in calls],
+        body=_lines(calls),
+        wide_body=_lines(_calls(widened(program, language), made)),
         result=last.names[0] if len(last.names) == 1 else "(" + ", ".join(last.names) + ")" if last.names else "result",
         scenarios=[(s.name, list(s.modes)) for s in verdict.scenarios if not s.way],
         ways=ways,
         call=_only_call(program),
         imports=_imports(program),
-        structures=_structures(program, str(home.about.get("arrays", "np"))),
+        structures=_structures(program),
+        stream=STREAM,
+        start=start_of(finding.salt),
         element=_element(finding),
+        along=_along(finding),
+        base=_base(finding),
+        finer=_finer(finding),
+        bare=isinstance(verdict.detail.get("direct"), str),
         proof=_proof(finding),
         tolerance=_tolerance(finding),
+        value_tolerance=_value_tolerance(finding),
         first_step=_first_step(finding),
         dtype=_module_dtype(program),
+        floatx=_widest(program),
         numeric=KINDS[verdict.kind].numeric and verdict.oracle != "precision",
         user_modules=finding.modules,
         limit=float(finding.limit),
     )
+
+
+@lru_cache(maxsize=8)
+def _bound(home: Home, template: str) -> frozenset[str]:
+    """Names that a script binds or uses for its own ends: a Program's variables must not be called so."""
+    loader = jinja2.FileSystemLoader([home.folder, _SHARED])
+    found, waiting = {"np", "sys", "globals", "result", home.name}, [template]
+    while waiting:
+        source = loader.get_source(jinja2.Environment(), waiting.pop())[0]
+        waiting += _INCLUDED.findall(source)
+        inside = ""  # the function that a line is in; what helpers bind is theirs, and no Program's line is in them
+        for line in source.splitlines():
+            binds = _BINDS.match(line)
+            inside = line.split("(")[0] if line.startswith("def ") else "" if line[:1] not in (" ", "", "{") else inside
+            if binds and (line.startswith("def ") or inside in _AROUND):
+                found.update(_WORD.findall(" ".join(filter(None, binds.groups()))))
+    return frozenset(found)
+
+
+def _out_of_the_way(finding: Finding, taken: frozenset[str]) -> Finding:
+    """The finding with other names for what a script calls its own."""
+    names = {name for s in finding.program.statements for name in s.names}
+    other = {name: next(n for n in (name + "_" * k for k in count(1)) if n not in taken | names) for name in names & taken}
+    if not other:
+        return finding
+
+    def changed(node: Expr) -> Expr:
+        return Ref(other.get(node.name, node.name)) if isinstance(node, Ref) else rebuild(node, changed)
+
+    def moved(text: object) -> object:
+        """`weight[0]` and `module.weight` by the new names."""
+        head = _WORD.match(text) if isinstance(text, str) else None
+        return other.get(head.group(), head.group()) + str(text)[head.end() :] if head else text
+
+    statements = [
+        Let(tuple(other.get(n, n) for n in s.names), s.value if isinstance(s.value, Tensor) else changed(s.value))
+        for s in finding.program.statements
+    ]
+    detail = dict(finding.verdict.detail)
+    detail["element"] = moved(detail.get("element"))
+    if isinstance(detail.get("along"), list):
+        detail["along"] = [(moved(name), *rest) for name, *rest in detail["along"]]
+    made = None if finding.made is None else tuple(other.get(n, n) for n in finding.made)
+    return replace(finding, program=Program(tuple(statements)), made=made, verdict=replace(finding.verdict, detail=detail))
+
+
+def _is_made(statement: Let, made: tuple[str, ...] | None, fixed: list[str]) -> bool:
+    """Whether a statement makes something once, outside the function: as the worker says, or else as it looks."""
+    if made is None:
+        return _is_constructor(statement, fixed)
+    return len(statement.names) == 1 and statement.names[0] in made and not isinstance(statement.value, Tensor)
+
+
+def _calls(program: Program, made: set[str]) -> list[Let]:
+    return [s for s in program.statements if not isinstance(s.value, Tensor) and not made.intersection(s.names)]
+
+
+def _lines(calls: list[Let]) -> list[str]:
+    return [statement_text(s if s.names or s is not calls[-1] else Let(("result",), s.value)) for s in calls]
 
 
 @dataclass
@@ -145,17 +235,17 @@ def _imports(program: Program) -> list[str]:
 PROJECTIONS = {
     "symmetric": "(a + a.conj().swapaxes(-1, -2)) / 2",
     "positive_definite": "(a + a.conj().swapaxes(-1, -2)) / 2",
-    "lower": "{arrays}.tril(a)",
-    "upper": "{arrays}.triu(a)",
+    "lower": "np.tril(a)",
+    "upper": "np.triu(a)",
     "simplex": "a - a.mean(axis=-1, keepdims=True)",
 }
 
 
-def _structures(program: Program, arrays: str) -> list[tuple[str, str]]:
-    """(input, code that projects a direction `a`) for each structured input; `arrays` is what the script calls NumPy's like."""
+def _structures(program: Program) -> list[tuple[str, str]]:
+    """(input, code that projects a direction `a`, an array) for each structured input."""
     found = [(name, r) for name, r in program.inputs.items() if r.differentiable and r.structure]
     square = [(name, r) for name, r in found if r.structure == "simplex" or (len(r.shape) > 1 and r.shape[-1] == r.shape[-2])]
-    return [(name, PROJECTIONS[str(r.structure)].format(arrays=arrays)) for name, r in square if r.shape]
+    return [(name, PROJECTIONS[str(r.structure)]) for name, r in square if r.shape]
 
 
 def _is_constructor(statement: Let, fixed: list[str]) -> bool:
@@ -176,8 +266,15 @@ def _input(name: str, recipe: Tensor) -> Input:
 
 
 def _module_dtype(program: Program) -> str:
-    floats = [r.dtype for r in program.inputs.values() if r.dtype.startswith(("float", "bfloat", "complex"))]
-    return floats[0] if floats else "float64"
+    """The type of the first floating input, of those that are differentiated if any is."""
+    floats = [r for r in program.inputs.values() if r.dtype.startswith(("float", "bfloat", "complex"))]
+    return next((r.dtype for r in sorted(floats, key=lambda r: not r.differentiable)), "float64")
+
+
+def _widest(program: Program) -> str:
+    """The widest real type of the inputs; that of its parts for a complex one."""
+    dtypes = [r.dtype.replace("complex128", "float64").replace("complex64", "float32") for r in program.inputs.values()]
+    return next((d for d in ("float64", "float32", "float16", "bfloat16") if d in dtypes), "float64")
 
 
 def _element(finding: Finding) -> tuple[str, str] | None:
@@ -185,6 +282,52 @@ def _element(finding: Finding) -> tuple[str, str] | None:
     element = finding.verdict.detail.get("element")
     match = _ELEMENT.match(element) if isinstance(element, str) else None
     return (match.group(1), match.group(2).replace("[]", "[()]")) if match else None
+
+
+def _along(finding: Finding) -> list[tuple[str, int, str]]:
+    """(input, element, number) for each entry of the direction along which it was seen; none where that is the next of the stream."""
+    entries = finding.verdict.detail.get("along")
+    found = []
+    for name, index, real, imaginary in entries if isinstance(entries, list) else ():
+        number = complex(float(real), float(imaginary))
+        if not isinstance(name, str) or not _INPUT.match(name) or not math.isfinite(abs(number)):
+            return []
+        found.append((name, int(index), repr(number if number.imag else number.real)))
+    return found
+
+
+def _base(finding: Finding) -> list[str]:
+    """The modes of the derivative that is differenced."""
+    modes = finding.verdict.detail.get("base")
+    below = max(0, finding.verdict.order - 1)
+    return list(modes) if isinstance(modes, list) and len(modes) == below and set(modes) <= {"r", "f"} else ["r"] * below
+
+
+@dataclass(frozen=True)
+class Finer:
+    """What the oracle has measured, and from where on a script's own ladder is too blurred beside it."""
+
+    value: float
+    error: float
+    blurred: float
+
+
+def _finer(finding: Finding) -> Finer | None:
+    """The oracle's own numeric derivative; None where its checks do not agree on one."""
+    verdict = finding.verdict
+    numbers = (verdict.expected, verdict.actual, verdict.detail.get("numeric_error"))
+    if not all(isinstance(n, (int, float)) and math.isfinite(n) for n in numbers):
+        return None
+    expected, actual, error = (float(n) for n in numbers if n is not None)
+    gap = abs(expected - actual)
+    return Finer(expected, min(error, gap / 20), gap / 4) if gap else None
+
+
+def _value_tolerance(finding: Finding) -> float:
+    """How far outputs may differ: what the oracle has found that rounding of the inputs explains."""
+    bar = finding.verdict.error_bar
+    usable = finding.verdict.oracle == "value" and isinstance(bar, (int, float)) and 0 <= bar < float("inf")
+    return float(bar) if usable and bar is not None else VALUE_TOLERANCE
 
 
 @dataclass(frozen=True)
