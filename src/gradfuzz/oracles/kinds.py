@@ -82,7 +82,7 @@ KINDS = {
 
 # A status in the other direction.
 ACCEPTED = Kind(
-    "{which} accepts what the direct run refuses",
+    "accepted under {which}, refused directly",
     "The function itself refuses these arguments, and under differentiation it takes them: one of the two is wrong.",
 )
 
