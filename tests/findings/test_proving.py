@@ -16,6 +16,7 @@ CASES = [
     ("wrong_jvp", "uniform(0.5, 2.0, seed=1)", 1, "gradient"),
     ("wrong_second", "uniform(0.5, 2.0, seed=1)", 2, "gradient"),
     ("wrong_output", "uniform(0.5, 2.0, seed=1)", 1, "value"),
+    ("wrong_in_single", "uniform(0.5, 2.0, seed=1)", 1, "precision"),
     ("refuses_directly", "uniform(0.5, 2.0, seed=1)", 1, "status"),
 ]
 
@@ -23,7 +24,7 @@ CASES = [
 @pytest.mark.parametrize("name, values, order, kind", CASES, ids=[c[0] for c in CASES])
 @pytest.mark.parametrize("salt", [0, 12345])
 def test_a_planted_bug_is_proven_by_its_script(torch_target, name, values, order, kind, salt):
-    program = parse(TEXT.format(name=name, values=values, dtype="float64"), torch_target.language)
+    program = parse(TEXT.format(name=name, values=values, dtype="float32" if kind == "precision" else "float64"), torch_target.language)
     options = Options(order=order, salt=salt, refused=True)
     seen = examine(torch_target, program, options)
     assert seen.findings and seen.findings[0].kind == kind
