@@ -34,7 +34,8 @@ PROGRAMS = {
         "an infinite input": 'x = tensor((3,), "float64", listed([0.5, float("inf"), 2.0]))\ny = torch.atan(x)\n',
         "random": X + "y = torch.nn.functional.dropout(x, 0.5) * x\n",
         "in place": X + "y = torch.clone(x).mul_(x)\n",
-        "names of the script's own": 'inputs = tensor((2,), "float64", normal(seed=1))\nv = tensor((2,), "float64", normal(seed=2), grad=False)\n'
+        "names of the script's own": 'inputs = tensor((2,), "float64", normal(seed=1))\n'
+        'v = tensor((2,), "float64", normal(seed=2), grad=False)\n'
         "size = torch.sin(inputs)\nflatten = size * v\n",
         "an output without a derivative": X + "y = (torch.sin(x), torch.floor(x).detach())\n",
     },
@@ -107,7 +108,8 @@ def test_a_script_computes_what_the_oracle_computes(library, target, name, salt)
         verdict = Verdict(DISAGREE, "gradient", "gradient", order, scenarios, "differs", 1.0, 2.0)
         point = trial.point
         output, _ = run(target, script(Finding(
-            target.name, "0", program.api, verdict, program, True, mutates=point.mutates, random=point.random, salt=salt, made=tuple(point.made)
+            target.name, "0", program.api, verdict, program, True, mutates=point.mutates, random=point.random, salt=salt,
+            made=tuple(point.made),
         )))  # fmt: skip
         for scenario, number in numbers.items():
             assert told(output, scenario) == pytest.approx(number, rel=1e-9, abs=1e-12, nan_ok=True), (scenario, output)

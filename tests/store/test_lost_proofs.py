@@ -16,7 +16,9 @@ from gradfuzz.targets.base.scenario import REVERSE
 from gradfuzz.targets.homes import language_for
 
 PROGRAM = parse('x = tensor((2,), "float64", normal(seed=1))\ny = torch.sin(x)\n', language_for("torch"))
-FINDING = Finding("torch", "0", "torch.sin", Verdict("disagree", "gradient", "gradient", 1, [REVERSE], "differs", 1.0, 2.0, 1e-9), PROGRAM, True)
+FINDING = Finding(
+    "torch", "0", "torch.sin", Verdict("disagree", "gradient", "gradient", 1, [REVERSE], "differs", 1.0, 2.0, 1e-9), PROGRAM, True
+)
 
 
 def stored(tmp_path):
@@ -41,7 +43,8 @@ def test_what_is_lost_is_counted_by_its_reason(tmp_path):
             "", "", "gradient: ValueError: 'module.weight' is not in list", "gradient: fixed: they agree", "gradient: fixed: they agree",
         ]  # fmt: skip
     assert proofs.told == (
-        "3 of 4 seen twice were lost to their script: gradient: fixed: they agree (2); gradient: ValueError: 'module.weight' is not in list (1)"
+        "3 of 4 seen twice were lost to their script: gradient: fixed: they agree (2); "
+        "gradient: ValueError: 'module.weight' is not in list (1)"
     )
     assert proofs.to_json()["seen_twice"] == 4
 

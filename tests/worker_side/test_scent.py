@@ -63,8 +63,8 @@ def suspected(scents, error):
     target = NumpyTarget(np.sin, lambda x: [np.diag(np.cos(x) * (1 + error(x)))])
     target.family, target.steady_rules, target.parameters, target.forget = 1, True, lambda func: [], lambda: None
     told = []
-    job = {"program": to_json(program("listed([0.5, 8.3])")), "api": "torch.sin", "rng": "0", "weights": {}, "start": 0, "count": 1, "id": 1,
-           "depth": Depth(scents=scents).to_json(), "cover": None}  # fmt: skip
+    job = {"program": to_json(program("listed([0.5, 8.3])")), "api": "torch.sin", "rng": "0", "weights": {}, "start": 0, "count": 1,
+           "id": 1, "depth": Depth(scents=scents).to_json(), "cover": None}  # fmt: skip
     run_batch(target, job, Silent(), told.append)
     return told
 

@@ -89,4 +89,3 @@ refuses_directly.defjvp(lambda primals, tangents: (primals[0] ** 3, 3 * primals[
 
 def refuses_always(x):
     raise ValueError("needs at least 7 rows")
-
