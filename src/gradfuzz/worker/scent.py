@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,8 @@ OUTWARD = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 100.0)
 INSIDE = (2.0**-52, 2.0**-26, 2.0**-10)
 # Numbers of an input are listed one by one to move some of them: inputs with more are left alone.
 MOST_LISTED = 64
+# A walk is as long as the way outward; a mutant on it may cost as much as twenty others.
+MOST_STEPS = len(OUTWARD)
 # A derivative that is wrong by this part of itself is wrong in plain sight.
 PLAIN = 1e-2
 _ELEMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\[([0-9, ]*)\]\Z")
@@ -58,7 +61,7 @@ def is_plain(verdict: Verdict) -> bool:
 def steps(program: Program, verdict: Verdict) -> Iterator[Edit]:
     """The walk: edits of a mutant, nearest first."""
     if verdict.kind in EDGES:
-        yield from _inside(program)
+        yield from islice(_inside(program), MOST_STEPS)
         return
     match = _ELEMENT.match(str(verdict.detail.get("element")))
     name = match.group(1) if match else ""
