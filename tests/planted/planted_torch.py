@@ -168,3 +168,14 @@ def safe_at_zero(x):
     """The same with the singularity removed from both."""
     inside = torch.where(x == 0, torch.ones_like(x), x)
     return torch.where(x == 0, 1 - x**2 / 6, torch.sin(inside) / inside)
+
+
+def refuses_directly(x):
+    """Checks its argument only where nothing is differentiated."""
+    if not x.requires_grad and torch.autograd.forward_ad.unpack_dual(x).tangent is None:
+        raise ValueError("needs at least 7 rows")
+    return x**3
+
+
+def refuses_always(x):
+    raise ValueError("needs at least 7 rows")

@@ -11,6 +11,7 @@ class NumpyPoint:
     """F and its first derivative, written out; `reverse` and `forward` can be told to be wrong."""
 
     random = mutates = False
+    made = ()
     unit = 2.0**-52
 
     def __init__(self, owner, program, arrays=None):
@@ -25,7 +26,7 @@ class NumpyPoint:
         return self._inputs
 
     def first(self):
-        return [self.owner.f(*self._inputs)]
+        return [o for o in [self.owner.f(*self._inputs)] if o.dtype.kind == "f"]
 
     def run(self, scenario, us, v, along=None, shift=0.0):
         modes = scenario.modes
@@ -53,13 +54,19 @@ class NumpyTarget:
 
     name, version, ways = "numpy", "0", {}
 
-    def __init__(self, f, jacobian, reverse_factor=1.0, forward_factor=1.0):
-        self.f, self.jacobian = f, jacobian
+    def __init__(self, f, jacobian=None, reverse_factor=1.0, forward_factor=1.0, under=None):
+        self.f, self.jacobian, self.under = f, jacobian, under
         self.reverse_factor, self.forward_factor = reverse_factor, forward_factor
         self.language = language_for("torch")
 
     def point(self, program, arrays=None):
         return NumpyPoint(self, program, arrays)
 
+    def bare(self, program, scenario):
+        """The function by itself, or what stands in for it under differentiation."""
+        xs = self.point(program).inputs
+        return str((self.under or self.f if scenario.modes else self.f)(*xs).dtype)
+
     def classify(self, error):
-        return Refusal("unsupported" if isinstance(error, NotImplementedError) else "error", str(error))
+        kind = "unsupported" if isinstance(error, NotImplementedError) else "internal" if "ASSERT" in str(error) else "error"
+        return Refusal(kind, str(error), str(error))

@@ -15,6 +15,7 @@ from gradfuzz.errors import StoreError
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.store import Records
 from gradfuzz.store.coverage import Group, coverage_of, designs_of
+from gradfuzz.store.proofs import proofs_of
 
 CampaignOption = Annotated[
     int | None, typer.Option("--campaign", min=1, max=2**31, help="Which campaign of the store; the last one by default.")
@@ -45,9 +46,11 @@ def coverage(
         row = _campaign(opened, campaign)
         groups = coverage_of(opened, row["id"])
         designs = designs_of(opened, row["id"])
+        proofs = proofs_of(opened, row["id"])
     if as_json:
         tables = {name: group.to_json() for name, group in groups.items()}
-        print(json.dumps({**tables, "designs": {api: _design_json(design) for api, design in sorted(designs.items())}}, indent=2))
+        shown = {"designs": {api: _design_json(design) for api, design in sorted(designs.items())}, "proofs": proofs.to_json()}
+        print(json.dumps({**tables, **shown}, indent=2))
         return
     say(f"{row['target']} {row['version']}, campaign {row['id']}")
     if not any(group.existing for group in groups.values()):
@@ -63,6 +66,8 @@ def coverage(
     out.print(table)
     if designs:
         _show_designs(designs)
+    if proofs.lost:
+        say(f"\n{proofs.told}")
     if missing:
         for name, group in groups.items():
             for reason, rules in group.missing().items():

@@ -14,6 +14,7 @@ from gradfuzz.cli.console import cell, out, records, say, visible
 from gradfuzz.cli.display import COLOURS
 from gradfuzz.cli.run import DEFAULT_STORE, StoreOption
 from gradfuzz.findings.issue import issue_text
+from gradfuzz.store.proofs import proofs_of
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="A finding's id, or its beginning.")]
 
@@ -26,9 +27,12 @@ def findings(
     """List what was found, newest campaign last."""
     with records(store) as opened:
         listed = opened.findings(unconfirmed=everything)
+        lost = proofs_of(opened).told
     if as_json:
         print(json.dumps([f.public() for f in listed], indent=2))
         return
+    if lost and not everything:
+        say(f"{lost}; --all lists them")
     if not listed:
         out.print("nothing was found")
         return
@@ -36,7 +40,7 @@ def findings(
     for column in ("id", "api", "what is wrong", "expected", "actual", "met", "label"):
         table.add_column(column, overflow="fold")
     for f in listed:
-        label = f.label_name if f.confirmed else "refuted" if f.refuted else "unconfirmed"
+        label = f.label_name if f.confirmed else "refuted" if f.refuted else "lost to its script" if f.lost else "unconfirmed"
         style = COLOURS.get(label, "dim")
         table.add_row(
             f"[{style}]{cell(f.id)}[/]",

@@ -9,12 +9,13 @@ from typing import Annotated, Optional
 
 import typer
 
-from gradfuzz.cli.console import FOUND, NOTHING_NEW, out, seconds
+from gradfuzz.cli.console import FOUND, NOTHING_NEW, out, records, say, seconds
 from gradfuzz.cli.display import status_line, watching
 from gradfuzz.engine.config import DEFAULT_SECONDS, MOST_ORDER, Config
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.findings.labels import NEW
 from gradfuzz.pool.launch import Launch
+from gradfuzz.store.proofs import proofs_of
 from gradfuzz.surveys.depth import DEFAULT_ORDER
 from gradfuzz.surveys.mutants import run_mutants
 from gradfuzz.surveys.profiles import DEFAULT, chosen
@@ -91,6 +92,11 @@ def run(
     new = [f for f in state.findings if f.label_name == NEW]
     out.print(f"{len(state.findings)} findings, {len(new)} of them not on the list of known ones", markup=False)
     where = f" --store {store}" if store != DEFAULT_STORE else ""
+    with records(store) as opened:
+        last = opened.campaign()
+        lost = proofs_of(opened, last["id"]).told if last is not None else ""
+    if lost:
+        say(f"{lost}; see gradfuzz findings --all{where}")
     if state.findings:
         out.print(f"look at them with: gradfuzz findings{where}; as a page: gradfuzz report{where}", markup=False)
     raise typer.Exit(FOUND if new else NOTHING_NEW)

@@ -10,7 +10,7 @@ from gradfuzz.findings.inside.same import finding_id, finding_key
 from gradfuzz.findings.labels import NEW, Label
 from gradfuzz.findings.proof import PROVEN, REFUTED, Proof
 from gradfuzz.mutate.edits import Edit
-from gradfuzz.oracles.kinds import KINDS, title
+from gradfuzz.oracles.kinds import in_words, title
 from gradfuzz.oracles.verdict import Verdict
 from gradfuzz.program import Program, from_json, to_json, to_text
 from gradfuzz.worker.wire import finite_or_text
@@ -41,6 +41,9 @@ class Finding:
     times: int = 1
     campaign: int = 0
     proof: Proof | None = None  # what the reference says
+    salt: int = 0  # where the directions begin along which it was seen
+    made: tuple[str, ...] | None = None  # what the Program makes once, outside the function; None where nobody has looked
+    lost: str = ""  # why its script does not show what a fresh process has seen again
 
     @property
     def proven(self) -> bool:
@@ -66,7 +69,7 @@ class Finding:
 
     @property
     def explanation(self) -> str:
-        return KINDS[self.verdict.kind].explanation
+        return in_words(self.verdict).explanation
 
     @property
     def text(self) -> str:
@@ -89,6 +92,7 @@ class Finding:
             "edits": [e.to_json() for e in self.edits], "mutates": self.mutates, "random": self.random, "modules": list(self.modules),
             "limit": self.limit, "title": self.title, "explanation": self.explanation, "label": vars(self.label) if self.label else None,
             "reproducer": self.script, "script_output": self.script_output, "proof": self.proof.to_json() if self.proof else None,
+            "salt": self.salt, "made": None if self.made is None else list(self.made), "lost": self.lost,
         }  # fmt: skip
 
     @staticmethod
@@ -102,7 +106,8 @@ class Finding:
             data["target"], data["version"], data["api"], Verdict.from_json(data), from_json(data["program"]), data["confirmed"],
             data["rule"], tuple(Edit.from_json(e) for e in data["edits"]), data["mutates"], data["random"], tuple(data["modules"]),
             data["limit"], Label(**data["label"]) if data["label"] else None, data["reproducer"], data.get("script_output", ""),
-            data["id"], times, campaign, Proof.from_json(data.get("proof")),
+            data["id"], times, campaign, Proof.from_json(data.get("proof")), int(data.get("salt", 0)),
+            None if data.get("made") is None else tuple(map(str, data["made"])), data.get("lost", ""),
         )  # fmt: skip
 
     def public(self) -> dict[str, Any]:
@@ -115,7 +120,7 @@ class Finding:
         return result
 
 
-_PRIVATE = ("form", "outcome", "symptom", "subject", "text", "mutates", "random", "edits", "limit")
+_PRIVATE = ("form", "outcome", "symptom", "subject", "text", "mutates", "random", "edits", "limit", "salt", "made")
 
 
 def _since_form_0(data: dict[str, Any]) -> dict[str, Any]:

@@ -1,52 +1,59 @@
 """The script that proves a finding: it imports the library and NumPy alone, and exits 1 for as long as the bug is there.
 
-What a script says is the target's own (its script.py.j2); what goes into it is the same for all: a Program that has passed the gate,
-numbers, names that are nothing but names, and prose that is escaped. Nothing that a finding holds can become code but its Program.
+What a script says is the target's own (its script.py.j2, with what all share from targets/base); what goes into it is the same for all: a
+Program that has passed the gate, numbers, names that are nothing but names, and prose that is escaped. Nothing that a finding holds can
+become code but its Program.
+
+A script computes what the oracle has computed: along the same directions, drawn from the same stream of numbers, with the same steps.
 """
 
 from __future__ import annotations
 
-import math
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 
 import jinja2
 
 from gradfuzz.errors import ProgramError
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.numpy_code import array_code
-from gradfuzz.numdiff.ladder import FIRST_STEP
+from gradfuzz.findings.script_names import bound_names, out_of_the_way
+from gradfuzz.findings.script_numbers import (
+    along_of,
+    base_of,
+    element_of,
+    finer_of,
+    first_step,
+    proven_entry,
+    tolerance,
+    value_tolerance,
+)  # fmt: skip
 from gradfuzz.oracles.kinds import KINDS
+from gradfuzz.oracles.trial import STREAM, start_of
 from gradfuzz.program import Program, gate
 from gradfuzz.program.model import Call, Let, Name, Ref, Tensor, walk
 from gradfuzz.program.text import expr_text, statement_text
+from gradfuzz.targets import base
+from gradfuzz.targets.base.widening import widened
 from gradfuzz.targets.homes import Home, home_of
 
-# A script's tolerance is a tenth of what was seen, and this at most: rounding of another release does not matter, the bug does.
-MOST_TOLERANCE = 1e-6
-# Lower precisions differ by more between releases. What the oracle calls wrong is sixteen of its bars away; this is two of them.
-MOST_PRECISION_TOLERANCE = 0.05
-OF_A_LOSS = 8
-# Where the exact value is known, what is further off than this is no rounding of anybody's.
-MOST_PROVEN_TOLERANCE = 1e-3
-
-
-# An input, or a parameter of a module that the Program made, and an index.
-_ELEMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_.]*)(\[[0-9, ]*\])\Z")
-
-
 WHOLE, WAY = "script.py.j2", "way.py.j2"  # a target may have a short script of its own for findings of ways
+_SHARED = Path(base.__path__[0])
 
 
 @lru_cache(maxsize=8)
 def _template(home: Home, name: str) -> jinja2.Template:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(home.folder), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+        loader=jinja2.FileSystemLoader(_folders(home)), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined, autoescape=False,
     )  # fmt: skip
     environment.filters["prose"] = prose
     return environment.get_template(name)
+
+
+def _folders(home: Home) -> tuple[Path, ...]:
+    return home.folder, _SHARED
 
 
 def prose(text: str) -> str:
@@ -69,18 +76,23 @@ class Input:
 def script(finding: Finding) -> str:
     """The script's text. ProgramError for a finding whose Program does not pass the gate."""
     home, verdict = home_of(finding.target), finding.verdict
-    program = gate.check(finding.program, home.language(finding.modules))
+    language = home.language(finding.modules)
+    program = gate.check(finding.program, language)
     if not all(gate.is_plain(part) for module in finding.modules for part in module.split(".")):
         raise ProgramError("a module of the user's own has a name that is none")
+    ways = [(s.name, s.way, list(s.modes)) for s in verdict.scenarios if s.way]
+    short = ways and verdict.oracle != "process" and (home.folder / WAY).exists()
+    template = WAY if short else WHOLE
+    finding = out_of_the_way(replace(finding, program=program), bound_names(_folders(home), template))
+    program, verdict = finding.program, finding.verdict
     differentiable = [name for name, r in program.inputs.items() if r.differentiable]
     fixed = [name for name, r in program.inputs.items() if not r.differentiable]
     # What is computed last is the output, whatever it looks like.
-    constructors = [s for s in program.statements[:-1] if _is_constructor(s, fixed)]
-    calls = [s for s in program.statements if not isinstance(s.value, Tensor) and not any(s is c for c in constructors)]
+    constructors = [s for s in program.statements[:-1] if _is_made(s, finding.made, fixed)]
+    made = {name for s in constructors for name in s.names}
+    calls = _calls(program, made)
     last = calls[-1]
-    ways = [(s.name, s.way, list(s.modes)) for s in verdict.scenarios if s.way]
-    short = ways and verdict.oracle != "process" and (home.folder / WAY).exists()
-    return _template(home, WAY if short else WHOLE).render(
+    return _template(home, template).render(
         finding=finding,
         verdict=verdict,
         inputs=[_input(name, recipe) for name, recipe in program.inputs.items()],
@@ -88,22 +100,46 @@ def script(finding: Finding) -> str:
         fixed=fixed,
         constructors=[statement_text(s) for s in constructors],
         modules=[s.names[0] for s in constructors],
-        body=[statement_text(s if s.names or s is not last else Let(("result",), s.value)) for s in calls],
+        body=_lines(calls),
+        wide_body=_lines(_calls(widened(program, language), made)),
         result=last.names[0] if len(last.names) == 1 else "(" + ", ".join(last.names) + ")" if last.names else "result",
         scenarios=[(s.name, list(s.modes)) for s in verdict.scenarios if not s.way],
         ways=ways,
         call=_only_call(program),
         imports=_imports(program),
-        structures=_structures(program, str(home.about.get("arrays", "np"))),
-        element=_element(finding),
-        proof=_proof(finding),
-        tolerance=_tolerance(finding),
-        first_step=_first_step(finding),
+        structures=_structures(program),
+        stream=STREAM,
+        start=start_of(finding.salt),
+        element=element_of(finding),
+        along=along_of(finding),
+        base=base_of(finding),
+        finer=finer_of(finding),
+        bare=isinstance(verdict.detail.get("direct"), str),
+        proof=proven_entry(finding),
+        tolerance=tolerance(finding),
+        value_tolerance=value_tolerance(finding),
+        first_step=first_step(finding),
         dtype=_module_dtype(program),
+        floatx=_widest(program),
         numeric=KINDS[verdict.kind].numeric and verdict.oracle != "precision",
         user_modules=finding.modules,
         limit=float(finding.limit),
     )
+
+
+def _is_made(statement: Let, made: tuple[str, ...] | None, fixed: list[str]) -> bool:
+    """Whether a statement makes something once, outside the function: as the worker says, or else as it looks."""
+    if made is None:
+        return _is_constructor(statement, fixed)
+    return len(statement.names) == 1 and statement.names[0] in made and not isinstance(statement.value, Tensor)
+
+
+def _calls(program: Program, made: set[str]) -> list[Let]:
+    return [s for s in program.statements if not isinstance(s.value, Tensor) and not made.intersection(s.names)]
+
+
+def _lines(calls: list[Let]) -> list[str]:
+    return [statement_text(s if s.names or s is not calls[-1] else Let(("result",), s.value)) for s in calls]
 
 
 @dataclass
@@ -145,17 +181,17 @@ def _imports(program: Program) -> list[str]:
 PROJECTIONS = {
     "symmetric": "(a + a.conj().swapaxes(-1, -2)) / 2",
     "positive_definite": "(a + a.conj().swapaxes(-1, -2)) / 2",
-    "lower": "{arrays}.tril(a)",
-    "upper": "{arrays}.triu(a)",
+    "lower": "np.tril(a)",
+    "upper": "np.triu(a)",
     "simplex": "a - a.mean(axis=-1, keepdims=True)",
 }
 
 
-def _structures(program: Program, arrays: str) -> list[tuple[str, str]]:
-    """(input, code that projects a direction `a`) for each structured input; `arrays` is what the script calls NumPy's like."""
+def _structures(program: Program) -> list[tuple[str, str]]:
+    """(input, code that projects a direction `a`, an array) for each structured input."""
     found = [(name, r) for name, r in program.inputs.items() if r.differentiable and r.structure]
     square = [(name, r) for name, r in found if r.structure == "simplex" or (len(r.shape) > 1 and r.shape[-1] == r.shape[-2])]
-    return [(name, PROJECTIONS[str(r.structure)].format(arrays=arrays)) for name, r in square if r.shape]
+    return [(name, PROJECTIONS[str(r.structure)]) for name, r in square if r.shape]
 
 
 def _is_constructor(statement: Let, fixed: list[str]) -> bool:
@@ -176,56 +212,12 @@ def _input(name: str, recipe: Tensor) -> Input:
 
 
 def _module_dtype(program: Program) -> str:
-    floats = [r.dtype for r in program.inputs.values() if r.dtype.startswith(("float", "bfloat", "complex"))]
-    return floats[0] if floats else "float64"
+    """The type of the first floating input, of those that are differentiated if any is."""
+    floats = [r for r in program.inputs.values() if r.dtype.startswith(("float", "bfloat", "complex"))]
+    return next((r.dtype for r in sorted(floats, key=lambda r: not r.differentiable)), "float64")
 
 
-def _element(finding: Finding) -> tuple[str, str] | None:
-    """("x", "[0, 1]") of the element that a wrong derivative was narrowed down to."""
-    element = finding.verdict.detail.get("element")
-    match = _ELEMENT.match(element) if isinstance(element, str) else None
-    return (match.group(1), match.group(2).replace("[]", "[()]")) if match else None
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A proven derivative as a script needs it: places as numbers, the exact value as code."""
-
-    what: str
-    exact: str
-    enclosure: str
-    output: tuple[int, int, str]  # which output, which element, and the unit along it
-    along: list[tuple[int, int, str]]
-
-
-def _proof(finding: Finding) -> Entry | None:
-    """The proven entry; None where there is none, or where its places are no places."""
-    proof = finding.proof
-    if proof is None or not finding.proven or len(proof.spots) != 2 or any(s.way for s in finding.verdict.scenarios):
-        return None
-    output, alongs = proof.spots
-    if len(alongs) != finding.verdict.order or any(len(spot) != 3 for spot in (output, *alongs)):
-        return None
-    unit = ("1.0", "1j")
-    places = [(int(k), int(i), unit[bool(part)]) for k, i, part in (output, *alongs)]
-    return Entry(proof.what, proof.number, proof.enclosure, places[0], places[1:])
-
-
-def _first_step(finding: Finding) -> float:
-    """The longest step of the ladder that saw the bug, in units of the inputs."""
-    step = finding.verdict.detail.get("first_step")
-    return float(step) if isinstance(step, (int, float)) and 0 < step < float("inf") else FIRST_STEP
-
-
-def _tolerance(finding: Finding) -> float:
-    expected, actual = finding.verdict.expected, finding.verdict.actual
-    if finding.proof is not None and finding.proven:
-        numbers = [v for k, v in (finding.proof.got or {}).items() if k in finding.proof.wrong and isinstance(v, (int, float))]
-        exact = float(finding.proof.number)
-        gaps = [abs(v - exact) / abs(exact) for v in numbers if math.isfinite(v)] if exact else []
-        return min(MOST_PROVEN_TOLERANCE, *(gap / 10 for gap in gaps)) if gaps else MOST_PROVEN_TOLERANCE
-    most, share = (MOST_PRECISION_TOLERANCE, OF_A_LOSS) if finding.verdict.oracle == "precision" else (MOST_TOLERANCE, 10)
-    if not isinstance(expected, (int, float)) or not isinstance(actual, (int, float)) or actual != actual:
-        return most
-    size = max(abs(expected), abs(actual))
-    return min(most, abs(expected - actual) / size / share) if 0 < size < float("inf") else most
+def _widest(program: Program) -> str:
+    """The widest real type of the inputs; that of its parts for a complex one."""
+    dtypes = [r.dtype.replace("complex128", "float64").replace("complex64", "float32") for r in program.inputs.values()]
+    return next((d for d in ("float64", "float32", "float16", "bfloat16") if d in dtypes), "float64")

@@ -157,7 +157,8 @@ class Triage:
     def _again(self, case: Case, suspicion: Suspicion) -> None:
         """What the reference alone has seen is asked once more, with what a fresh process gives."""
         verdict = suspicion.verdict
-        finding = self._finding(suspicion.api, Confirmed(suspicion.mutant, suspicion.edits, verdict, suspicion.rule), confirmed=True)
+        seen = Confirmed(suspicion.mutant, suspicion.edits, verdict, suspicion.rule, salt=suspicion.options.salt)
+        finding = self._finding(suspicion.api, seen, confirmed=True)
 
         def told(answer: Answer) -> None:
             proof = proof_from(answer)
@@ -222,15 +223,15 @@ class Triage:
     def _proven(self, case: Case, finding: Finding, event: Event) -> None:
         """A finding counts once its own script shows it."""
         proven = event.kind == "done" and event.data.get("status") == 1
-        output = event.data.get("output", "") or str(event.data.get("failed") or event.data.get("cause") or "")
-        case.finding = replace(finding, confirmed=proven, script_output=output)
+        output = "\n".join(str(event.data[key]) for key in ("output", "failed", "cause") if event.data.get(key))
+        case.finding = _with_output(finding, proven, output)
         self._settle_in_turn()
 
     def _finding(self, api: str, seen: Confirmed, confirmed: bool) -> Finding:
         launch = self.launch
         finding = Finding(
             launch.target, self.pool.version, api, seen.verdict, seen.program, confirmed, seen.rule, seen.edits, seen.mutates, seen.random,
-            launch.modules, launch.timeout, label_for(launch.target, api, seen.rule, seen.verdict),
+            launch.modules, launch.timeout, label_for(launch.target, api, seen.rule, seen.verdict), salt=seen.salt, made=seen.made,
         )  # fmt: skip
         return replace(finding, script=script(finding))
 
@@ -276,7 +277,7 @@ class Triage:
             finding = self._finding(death.api, seen, confirmed)
             if confirmed:
                 proven, output = self.desk.script_alone(finding.script)
-                finding = replace(finding, confirmed=proven, script_output=output)
+                finding = _with_output(finding, proven, output)
             self._settle(case, finding)
 
     def close(self) -> None:
@@ -286,3 +287,9 @@ class Triage:
         for case in list(self.pending.values()):
             if case.finding is not None and self.pending.get(case.key) is case:
                 self._settle(case, case.finding)
+
+
+def _with_output(finding: Finding, proven: bool, output: str) -> Finding:
+    """What the finding's own script made of it. One that was seen twice and is not shown now is lost: that is ours to mend."""
+    last = (output.strip().splitlines() or ["it says nothing"])[-1]
+    return replace(finding, confirmed=proven, script_output=output, lost="" if proven else f"{finding.kind}: {last}")

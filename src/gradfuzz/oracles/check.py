@@ -7,6 +7,7 @@ from typing import Any
 
 from gradfuzz.oracles.gradient import check_gradient
 from gradfuzz.oracles.precision import check_precision
+from gradfuzz.oracles.refused import check_refused, check_unseen
 from gradfuzz.oracles.status import check_status
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.value import check_value
@@ -16,6 +17,7 @@ from gradfuzz.program.model import COMPLEXES, FLOATS, Program
 from gradfuzz.targets.base.protocol import Outcome, Refusal, Target
 from gradfuzz.targets.base.scenario import DIRECT, REVERSE, Scenario
 
+NO_OUTPUT = "no floating output"
 LOW = tuple(d for d in FLOATS + COMPLEXES if d not in ("float64", "complex128"))
 
 
@@ -29,11 +31,15 @@ class Options:
     strict: bool = False  # the referee is asked even where the cheap rungs agree
     ways: tuple[str, ...] | None = ()  # beside the plain one; None: all that the target has
     device: str = ""  # beside the one that is used where nobody names one
+    refused: bool = False  # what the direct run refuses, or what has no floating output, is run under differentiation all the same
 
     def to_json(self) -> dict[str, Any]:
         names = None if self.scenarios is None else sorted(s.name for s in self.scenarios)
         ways = None if self.ways is None else list(self.ways)
-        return {"order": self.order, "scenarios": names, "salt": self.salt, "strict": self.strict, "ways": ways, "device": self.device}
+        return {
+            "order": self.order, "scenarios": names, "salt": self.salt, "strict": self.strict, "ways": ways, "device": self.device,
+            "refused": self.refused,
+        }  # fmt: skip
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Options:
@@ -41,7 +47,7 @@ class Options:
         scenarios = None if names is None else frozenset(map(Scenario.named, names))
         return Options(
             int(data["order"]), scenarios, int(data.get("salt", 0)), bool(data.get("strict")), None if ways is None else tuple(ways),
-            str(data.get("device", "")),
+            str(data.get("device", "")), bool(data.get("refused")),
         )  # fmt: skip
 
 
@@ -71,9 +77,10 @@ def examine(target: Target, program: Program, options: Options, keep_rules: bool
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:
-        return _refused(target.classify(error))
-    if not trial.outputs:
-        return Examination([Verdict(UNSUPPORTED, "status", reason="no floating output")], trial=trial)
+        return _refused(target, program, target.classify(error), options)
+    if not trial.outputs and trial.point.names:
+        found = check_unseen(target, program, options.scenarios) if options.refused else []
+        return Examination(found or [Verdict(UNSUPPORTED, "status", reason=NO_OUTPUT)], trial=trial)
     if not trial.point.names:
         return Examination([Verdict(UNSUPPORTED, "status", reason="no differentiable input")], trial=trial)
     low = any(t.dtype in LOW for t in program.inputs.values() if t.differentiable)
@@ -97,12 +104,13 @@ def examine(target: Target, program: Program, options: Options, keep_rules: bool
     return Examination(verdicts, rules, rule, trial=trial)
 
 
-def _refused(refusal: Refusal) -> Examination:
+def _refused(target: Target, program: Program, refusal: Refusal, options: Options) -> Examination:
     if refusal.kind == "internal":
         verdict = Verdict(DISAGREE, "status", INTERNAL, 0, [DIRECT], refusal.message[:600], "no assertion", refusal.message[:600])
         verdict.symptom, verdict.subject = refusal.symptom, "any"
         return Examination([verdict], error=refusal)
-    return Examination([Verdict(INVALID, "status", reason=refusal.message[:300])], error=refusal)
+    found = check_refused(target, program, refusal, options.scenarios) if options.refused else []
+    return Examination(found or [Verdict(INVALID, "status", reason=refusal.message[:300])], error=refusal)
 
 
 def _examine_order(trial: Trial, order: int, options: Options, low: bool, failed: set[str]) -> list[Verdict]:

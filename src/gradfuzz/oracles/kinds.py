@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gradfuzz.oracles.verdict import Verdict
+from gradfuzz.oracles.verdict import STATUS, Verdict
 
 _ORDERS = {1: "gradient", 2: "second derivative", 3: "third derivative"}
 
@@ -80,7 +80,19 @@ KINDS = {
 }
 
 
+# A status in the other direction.
+ACCEPTED = Kind(
+    "accepted under {which}, refused directly",
+    "The function itself refuses these arguments, and under differentiation it takes them: one of the two is wrong.",
+)
+
+
+def in_words(verdict: Verdict) -> Kind:
+    """The kind of a verdict."""
+    return ACCEPTED if verdict.kind == STATUS and verdict.detail.get("direct") else KINDS[verdict.kind]
+
+
 def title(verdict: Verdict) -> str:
     """One line that a maintainer reads first."""
     which = " and ".join(verdict.names)
-    return KINDS[verdict.kind].title.format(order=_ORDERS.get(verdict.order, "derivative"), which=which, reason=verdict.reason)
+    return in_words(verdict).title.format(order=_ORDERS.get(verdict.order, "derivative"), which=which, reason=verdict.reason)

@@ -187,6 +187,8 @@ def _finding(kind: str, order: int, line: Line, wrong: list[Scenario], element: 
     agreeing = sum(1 for _, slope, floor in numeric.steps if abs(slope - number) <= 4 * floor + line.bars[wrong[0]])
     detail = {
         "element": element,
+        "along": line.entries(),
+        "base": list(line.base.modes),
         "numbers": {s.name: n for s, n in line.numbers.items()},
         "numeric": numeric.value,
         "numeric_error": numeric.error,

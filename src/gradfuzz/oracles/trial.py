@@ -18,9 +18,41 @@ from gradfuzz.targets.base.scenario import DIRECT, Scenario, nestings
 
 Array = Any
 
-_POOL_SIZE = 2**16
-_POOL = np.random.default_rng(271828).standard_normal(_POOL_SIZE)
+# Directions come from one stream of normal numbers, which begins at another place for every salt. Scripts draw the same numbers.
+STREAM = 271828
+_STARTS = 2**16
+_POOL_SIZE = 2 * _STARTS
+_POOL = np.random.default_rng(STREAM).standard_normal(_POOL_SIZE)
+# Where directions begin that no script draws: they must not move those that scripts do.
+_ASIDE = 31337
 _REAL, _COMPLEX = np.dtype(np.float64), np.dtype(np.complex128)
+
+
+def start_of(salt: int) -> int:
+    """Where in the stream the directions of a salt begin."""
+    return (salt * 7919) % _STARTS
+
+
+class Noise:
+    """Normal numbers from the stream, one after the other. Drawing them afresh would cost more than many an operator."""
+
+    def __init__(self, start: int) -> None:
+        self._cursor = start
+
+    def like(self, shape: tuple[int, ...], dtype: Any) -> Array:
+        """As many as the shape has; complex numbers are pairs of them."""
+        count = math.prod(shape)
+        width = 2 * count if dtype.kind == "c" else count
+        if width > _STARTS // 2:
+            numbers: Array = np.resize(_POOL, width)
+        else:
+            if self._cursor + width > _POOL_SIZE:
+                self._cursor = (self._cursor + width) % 977
+            numbers = _POOL[self._cursor : self._cursor + width]
+            self._cursor += width
+        if dtype.kind == "c":
+            numbers = numbers.view(np.complex128).copy()  # a slice of the pool need not be aligned for complex numbers
+        return (numbers if numbers.dtype == dtype else numbers.astype(dtype)).reshape(shape)
 
 
 class Trial:
@@ -30,7 +62,7 @@ class Trial:
         self.target, self.program, self.salt = target, program, salt
         self.point: Point = target.point(program, arrays)
         self._outcomes: dict[Scenario, Outcome | Refusal] = {}
-        self._cursor = (salt * 7919) % _POOL_SIZE
+        self.noise = Noise(start_of(salt)).like
         self._directions: list[Vec] = []
         self._inputs: list[Array] | None = None
         self.agreed: set[int] = set()  # orders whose plain derivatives were found right
@@ -55,21 +87,6 @@ class Trial:
         return all(bool(np.isfinite(x).all()) for x in (*self.inputs, *others))
 
     # Directions ----------------------------------------------------------------------------------------------------
-
-    def noise(self, shape: tuple[int, ...], dtype: Any) -> Array:
-        """Normal numbers of a shape, from a pool drawn once: drawing afresh would cost more than many an operator."""
-        count = math.prod(shape)
-        width = 2 * count if dtype.kind == "c" else count
-        if width > _POOL_SIZE // 2:
-            numbers: Array = np.resize(_POOL, width)
-        else:
-            if self._cursor + width > _POOL_SIZE:
-                self._cursor = (self._cursor + width) % 977
-            numbers = _POOL[self._cursor : self._cursor + width]
-            self._cursor += width
-        if dtype.kind == "c":
-            numbers = numbers.view(np.complex128).copy()  # a slice of the pool need not be aligned for complex numbers
-        return (numbers if numbers.dtype == dtype else numbers.astype(dtype)).reshape(shape)
 
     @property
     def inputs(self) -> list[Array]:
@@ -97,7 +114,8 @@ class Trial:
 
     def relative_direction(self) -> Vec:
         """A direction that moves each element in proportion to itself, so that no sign changes."""
-        return Vec([np.asarray(self.noise(x.shape, _wide(x.dtype)) * np.abs(x) / 2) for x in self.inputs])
+        noise = Noise(start_of(self.salt + _ASIDE))
+        return Vec([np.asarray(noise.like(x.shape, _wide(x.dtype)) * np.abs(x) / 2) for x in self.inputs])
 
     def jitter(self, index: int) -> Vec:
         """A direction that moves each element by its own size, up or down by chance: a few units of it are a rounding of the inputs."""
@@ -174,10 +192,16 @@ class Trial:
 
 def run_alone(target: Target, program: Program, scenario: Scenario) -> Outcome:
     """One scenario at a Program's inputs with no other beside it, along directions as good as any. Raises what the library does."""
-    point = target.point(program)
     if scenario == DIRECT:
-        return point.run_alone(scenario, (), None)
-    outputs = cast(Foreseeing, point).foreseen() if hasattr(point, "foreseen") else point.first()
+        return target.point(program).run_alone(scenario, (), None)
+    try:
+        point = target.point(program)
+        outputs = cast(Foreseeing, point).foreseen() if hasattr(point, "foreseen") else point.first()
+    except Exception:  # what the direct run refuses was run under differentiation all the same
+        target.bare(program, scenario)
+        raise
+    if not outputs and scenario.order == 1 and not scenario.way:
+        target.bare(program, scenario)
     u = Vec([np.asarray(np.cos(1.0 + np.arange(x.size)).reshape(x.shape) * scale) for x, scale in zip(point.inputs, point.scales)])
     v = Vec([np.cos(2.0 + np.arange(o.size)).reshape(o.shape).astype(o.dtype) for o in outputs])
     return point.run_alone(scenario, [u] * max(1, scenario.order), v)

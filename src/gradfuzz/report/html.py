@@ -19,6 +19,7 @@ from gradfuzz.oracles.gradient import STEP
 from gradfuzz.store import Records
 from gradfuzz.store.coverage import coverage_of
 from gradfuzz.store.health import SHARE, untested
+from gradfuzz.store.proofs import proofs_of
 from gradfuzz.testing.step_curve import StepCurve, inline_image, png
 
 _environment = jinja2.Environment(
@@ -67,6 +68,7 @@ def _campaign(store: Records, row: dict[str, Any]) -> dict[str, Any]:
         "apis": len(apis),
         "untested": untested(store, row["id"]),
         "untested_share": SHARE,
+        "proofs": proofs_of(store, row["id"]),
         "refused": _refused(store.refusals(row["id"])),
     }
 

@@ -127,7 +127,7 @@ def finding_of(row: sqlite3.Row) -> Finding:
     """A finding that can be shown in every form: as a line, in full, as JSON, as an issue, on a page."""
     data = _object(row["document"])
     found = Finding.from_json(data, count(row["times"]), count(row["campaign"]))
-    texts = (found.id, found.target, found.version, found.api, found.rule, found.script, found.script_output, *found.modules)
+    texts = (found.id, found.target, found.version, found.api, found.rule, found.script, found.script_output, found.lost, *found.modules)
     label = (found.label.label, found.label.reason, found.label.link) if found.label else ()
     verdict = found.verdict
     for text in (*texts, *label, verdict.outcome, verdict.oracle, verdict.reason, verdict.symptom, verdict.subject):

@@ -32,6 +32,11 @@ COMPILED_FAMILY = 9
 COMPILED_BATCH = 16
 # Directions differ from mutant to mutant and from batch to batch: so far apart do batches start.
 SALT_STRIDE = 64
+# Refusals of a batch, no two alike, that are put to the derivatives as well: few APIs have more ways to say no, and each costs three runs
+# op by op, which is dear where another shape costs a compilation.
+REFUSED, REFUSED_COMPILED = 16, 4
+# Losses of digits and NaN of a batch, no two alike, that are followed to where they are plain.
+SCENTS = 4
 # Of random graphs every so many go beyond order one.
 GRAPH_DEEP_EVERY = 4
 
@@ -83,6 +88,7 @@ class Depths:
         return Depth(
             orders, enough, ways, self._every(), WAY_TURN, self.choice.profile.together, device=self.device,
             scenarios=self.scenarios or None, salt=self.seed + SALT_STRIDE * number,
+            refused=REFUSED if self.family == 1 else REFUSED_COMPILED, scents=SCENTS,
         )  # fmt: skip
 
     def _every(self) -> int:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from dataclasses import replace
 from typing import Any, Callable
 
 import numpy as np
 
 from gradfuzz.errors import ProgramError
+from gradfuzz.findings.inside.same import mark
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.mutate.edits import Edit, apply_all, counted_as
-from gradfuzz.oracles.check import Examination, Options, examine
+from gradfuzz.oracles.check import NO_OUTPUT, Examination, Options, examine
+from gradfuzz.oracles.refused import NOT_ASKED
 from gradfuzz.oracles.verdict import AGREE, INCONCLUSIVE, INVALID, RANK
 from gradfuzz.program.codec import from_json
 from gradfuzz.program.model import Program
@@ -22,6 +25,7 @@ from gradfuzz.worker.depth import Depth
 from gradfuzz.worker.drawing import Drawing
 from gradfuzz.worker.measure import measured
 from gradfuzz.worker.progress import Progress
+from gradfuzz.worker.scent import Scent, is_plain, is_scent, steps
 
 # A Program of many operators counts as a new combination of so many of them at most.
 MOST_RULES = 8
@@ -57,6 +61,8 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     told: Counter[int] = Counter()  # and mutants with findings
     questions: list[dict[str, Any]] = []
     asked_far_out = False
+    scents: dict[str, Scent] = {}  # by what is wrong
+    asked: set[str] = set()  # refusals that were put to the derivatives
     for index in range(job["start"], job["count"]):
         progress.write(job["id"], index, counts)
         family = drawing.family(index)
@@ -73,6 +79,11 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
             continue
         options = depth.options(index, shown)
         seen = examine(target, program, options, keep_rules=index < RULES_OF)
+        complaint = unasked(seen, program)
+        if complaint and complaint not in asked and len(asked) < depth.refused:
+            asked.add(complaint)
+            options = replace(options, refused=True)
+            seen = examine(target, program, options)
         counts[RANK.index(seen.outcome)] += 1
         failed[family] += seen.outcome == INVALID
         tally.meet(drawing, index, seen.outcome != INVALID)
@@ -85,8 +96,43 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
             shown.update({v.order for v in seen.findings})
             for verdict in seen.findings if index >= job.get("told", 0) else ():
                 found(Suspicion(job["api"], seed, tuple(edits), options, verdict, seen.rule))
+            for verdict in seen.findings:
+                if is_scent(verdict) and len(scents) < depth.scents:
+                    scents.setdefault(mark(verdict), Scent(tuple(edits), options, verdict, index))
+    for scent in scents.values():
+        if time.process_time() - began <= MOST_SECONDS:
+            follow(target, job, seed, scent, progress, counts, found)
     progress.write(job["id"], job["count"], counts)
     return {"counts": counts, **tally.to_json(), "questions": questions, "cpu": time.process_time() - began}
+
+
+def follow(
+    target: Target, job: dict[str, Any], seed: Program, scent: Scent, progress: Progress, counts: list[int],
+    found: Callable[[Suspicion], None],
+) -> None:  # fmt: skip
+    """Walk on from a finding until something is wrong in plain sight; what is met on the way is told."""
+    for number, step in enumerate(steps(apply_all(seed, list(scent.edits)), scent.verdict)):
+        progress.write(job["id"], job["count"] + number, counts)
+        edits = (*scent.edits, step)
+        try:
+            seen = examine(target, apply_all(seed, list(edits)).check(), scent.options)
+        except ProgramError:
+            continue
+        for verdict in seen.findings if scent.index >= job.get("told", 0) else ():
+            found(Suspicion(job["api"], seed, edits, scent.options, verdict, seen.rule))
+        if any(map(is_plain, seen.findings)):
+            return
+
+
+def unasked(seen: Examination, program: Program) -> str:
+    """Why nothing was differentiated, such that the same reason counts once; nothing where something was, or nothing could be."""
+    if not any(r.differentiable for r in program.inputs.values()) or seen.findings:
+        return ""
+    if seen.error is not None:
+        return "" if seen.error.kind in NOT_ASKED else normalised(seen.error.message)
+    if not any(v.reason == NO_OUTPUT for v in seen.verdicts):
+        return ""
+    return f"{NO_OUTPUT} of {sorted({r.dtype for r in program.inputs.values()})}"
 
 
 def far_out(seen: Examination) -> bool:

@@ -33,6 +33,8 @@ class Depth:
     scenarios: tuple[str, ...] | None = None  # only these, by name
     salt: int = 0  # where the batch's directions start
     strict: bool = False
+    refused: int = 0  # so many refusals of a batch, no two alike, are put to the derivatives as well
+    scents: int = 0  # so many findings of a batch, no two alike, are followed to where they are plain
 
     def options(self, number: int, shown: Counter[int]) -> Options:
         """What one mutant is examined for; `shown`: findings of the batch so far, by order."""

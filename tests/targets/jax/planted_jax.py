@@ -76,3 +76,16 @@ def untraceable(x):
 
 
 wrong_in_single = _with_vjp(lambda x, g: 3 * x**2 * g * (1.0 if x.dtype == jnp.float64 else FACTOR))
+
+
+@jax.custom_jvp
+def refuses_directly(x):
+    """Its rule knows nothing of the check."""
+    raise ValueError("needs at least 7 rows")
+
+
+refuses_directly.defjvp(lambda primals, tangents: (primals[0] ** 3, 3 * primals[0] ** 2 * tangents[0]))
+
+
+def refuses_always(x):
+    raise ValueError("needs at least 7 rows")

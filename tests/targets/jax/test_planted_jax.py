@@ -80,3 +80,13 @@ def test_lower_precision_is_judged_against_double(jax_target):
     text = 'x = tensor((2, 3), "float32", uniform(0.5, 2.0, seed=1))\ny = planted_jax.{}(x)\n'
     good = examine(jax_target, parse(text.format("healthy"), jax_target.language), Options())
     assert good.outcome == "agree" and good.verdicts[-1].oracle in ("precision", "way")
+
+
+def test_what_a_rule_accepts_and_the_function_refuses_is_caught(jax_target):
+    def asked(name):
+        program = parse(TEXT.format(name=name, values="normal(seed=1)"), jax_target.language)
+        return examine(jax_target, program, Options(order=1, refused=True))
+
+    (finding,) = asked("refuses_directly").findings
+    assert (finding.kind, finding.names) == ("status", ["reverse", "forward"]) and "7 rows" in finding.reason
+    assert asked("refuses_always").outcome == "invalid"

@@ -4,6 +4,7 @@ import pytest
 
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import parse
+from gradfuzz.targets.base.scenario import DIRECT, FORWARD, REVERSE
 
 TEXT = 'x = tensor((2, 3), "float64", {values})\ny = planted_tensorflow.{name}(x)\n'
 
@@ -65,3 +66,11 @@ def test_what_is_declared_to_have_no_derivative_is_no_finding(tensorflow_target)
 
 def test_unseeded_random_numbers_are_refused(tensorflow_target):
     assert seen(tensorflow_target, "unseeded").outcome == "invalid"
+
+
+@pytest.mark.parametrize("call", ["tf.reshape(x, [17])", "tf.nn.softmax(x, axis=5)"])
+def test_what_is_refused_directly_is_refused_under_differentiation(tensorflow_target, call):
+    program = parse(f'x = tensor((2, 3), "float64", normal(seed=1))\ny = {call}\n', tensorflow_target.language)
+    assert examine(tensorflow_target, program, Options(order=1, refused=True)).outcome == "invalid"
+    healthy = parse('x = tensor((2, 3), "float64", normal(seed=1))\ny = tf.sin(x)\n', tensorflow_target.language)
+    assert {tensorflow_target.bare(healthy, s) for s in (DIRECT, REVERSE, FORWARD)} == {"float64[2, 3]"}

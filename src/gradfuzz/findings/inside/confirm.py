@@ -31,6 +31,8 @@ class Confirmed:
     rule: str = ""
     mutates: bool = False  # the Program writes to its inputs
     random: bool = False  # it draws random numbers
+    salt: int = 0  # where the directions begin along which it was seen
+    made: tuple[str, ...] | None = None  # what the Program makes once, outside the function; None where nobody has looked
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -41,7 +43,7 @@ class Confirmed:
     def from_json(data: dict[str, Any]) -> Confirmed:
         return Confirmed(
             from_json(data["program"]), tuple(Edit.from_json(e) for e in data["edits"]), Verdict.from_json(data["verdict"]), data["rule"],
-            data["mutates"], data["random"],
+            data["mutates"], data["random"], int(data.get("salt", 0)), None if data.get("made") is None else tuple(data["made"]),
         )  # fmt: skip
 
 
@@ -71,5 +73,6 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
     examination, verdict = seen(smallest)
     point = examination.trial.point if examination.trial is not None else None
     return Confirmed(
-        smallest, tuple(kept), verdict or first, examination.rule, point is not None and point.mutates, point is not None and point.random
-    )
+        smallest, tuple(kept), verdict or first, examination.rule, point is not None and point.mutates, point is not None and point.random,
+        options.salt, None if point is None else tuple(point.made),
+    )  # fmt: skip

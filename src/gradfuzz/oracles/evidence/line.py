@@ -33,6 +33,8 @@ SETTLED = 1e-3
 # the features are finer than any step of the ladder: then one begins where it ends.
 SMALL, LARGE = 0.1, 1e3
 FINE_STEP = 2.0**-26
+# A direction is told entry by entry where it has so few; one with more is the trial's own, which has a place in the stream.
+MOST_ENTRIES = 64
 
 
 class Line:
@@ -52,6 +54,14 @@ class Line:
             outcome = self.trial.attempt(self.base, self._us, None if t == 0.0 else self.along, t)
             found = self._seen[t] = self.trial.components(outcome)
         return found
+
+    def entries(self) -> list[tuple[str, int, float, float]] | None:
+        """(input, element, real and imaginary part) of the direction where it is not the trial's own; None where it is, or is long."""
+        if self.along is self.trial.direction(self.base.order):
+            return None
+        moved = [(i, int(j)) for i, a in enumerate(self.along.arrays) for j in np.flatnonzero(a)]
+        found = [(self.trial.point.names[i], j, complex(self.along.arrays[i].reshape(-1)[j])) for i, j in moved[: MOST_ENTRIES + 1]]
+        return [(name, j, z.real, z.imag) for name, j, z in found] if len(found) <= MOST_ENTRIES else None
 
     @property
     def epsilon(self) -> float:

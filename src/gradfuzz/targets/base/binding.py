@@ -48,6 +48,10 @@ class Binding:
         if not self.steps:
             raise ProgramError("the Program calls nothing; write at least one call")
 
+    @property
+    def made(self) -> list[str]:
+        return [name for name, _ in self.constructors]
+
     def leaf(self, array: Array, recipe: Tensor) -> Any:
         """A floating input as the target keeps it."""
         return array

@@ -81,6 +81,10 @@ class Point(Protocol):
     mutates: bool  # F writes to its inputs (it works on copies then)
 
     @property
+    def made(self) -> list[str]:
+        """What the Program makes once, outside F: modules, whose parameters are inputs."""
+
+    @property
     def unit(self) -> float:
         """The coarsest rounding unit at work: of inputs, outputs, and what is computed in between as far as that is known."""
 
@@ -132,6 +136,12 @@ class Target(Protocol):
 
     def point(self, program: Program, arrays: list[Array] | None = None) -> Point:
         """Bind a Program. `arrays` replaces the numbers of the differentiable inputs, in order."""
+
+    def bare(self, program: Program, scenario: Scenario) -> str:
+        """A Program of which no number is asked: its calls directly or in one mode of order one, op by op, with nothing run before them.
+
+        Says what came out, floating or not. Raises what the library raises.
+        """
 
     def prepare(self, ways: Sequence[str]) -> None:
         """What these ways need that can be paid for once, before workers are forked: imports, headers. Nothing that bears no fork."""

@@ -29,9 +29,11 @@ from gradfuzz.targets.base.evaluate import Compiler  # noqa: E402
 from gradfuzz.targets.base.parameters import overloads  # noqa: E402
 from gradfuzz.targets.base.plans import Plans  # noqa: E402
 from gradfuzz.targets.base.protocol import Overload, Refusal, SeedProgram  # noqa: E402
+from gradfuzz.targets.base.scenario import Scenario  # noqa: E402
 from gradfuzz.targets.base.ways import declared  # noqa: E402
 from gradfuzz.targets.homes import Home  # noqa: E402
 from gradfuzz.targets.jax.api import import_all  # noqa: E402
+from gradfuzz.targets.jax.bare import bare  # noqa: E402
 from gradfuzz.targets.jax.bundle import JaxPlan, release  # noqa: E402
 from gradfuzz.targets.jax.point import MOST_PLANS, JaxPoint  # noqa: E402
 from gradfuzz.targets.jax.refusals import JaxRefusals  # noqa: E402
@@ -66,6 +68,9 @@ class JaxTarget:
 
     def point(self, program: Program, arrays: list[Any] | None = None) -> JaxPoint:
         return JaxPoint(program, self.compiler, self.plans, self.notes, arrays)
+
+    def bare(self, program: Program, scenario: Scenario) -> str:
+        return bare(self.point(program), scenario)
 
     def classify(self, error: BaseException) -> Refusal:
         return self._refusals.classify(error)

@@ -15,8 +15,10 @@ from gradfuzz.targets.base.evaluate import Compiler
 from gradfuzz.targets.base.parameters import overloads
 from gradfuzz.targets.base.plans import Plans
 from gradfuzz.targets.base.protocol import Overload, Refusal, SeedProgram
+from gradfuzz.targets.base.scenario import Scenario
 from gradfuzz.targets.base.ways import declared
 from gradfuzz.targets.homes import Home
+from gradfuzz.targets.tensorflow.bare import bare
 from gradfuzz.targets.tensorflow.modules import is_module_class
 from gradfuzz.targets.tensorflow.point import MOST_PLANS, Kept, TensorflowPoint
 from gradfuzz.targets.tensorflow.refusals import TensorflowRefusals
@@ -57,6 +59,9 @@ class TensorflowTarget:
 
     def point(self, program: Program, arrays: list[Any] | None = None) -> TensorflowPoint:
         return TensorflowPoint(program, self.compiler, self.plans, self.notes, self.classify, arrays)
+
+    def bare(self, program: Program, scenario: Scenario) -> str:
+        return bare(program, self.compiler, scenario)
 
     def classify(self, error: BaseException) -> Refusal:
         return self._refusals.classify(error)

@@ -12,9 +12,11 @@ import torch.autograd.forward_ad as fwd
 from gradfuzz.program.model import Program
 from gradfuzz.targets.base.evaluate import Compiler
 from gradfuzz.targets.base.protocol import Overload, Point, Refusal, SeedProgram
+from gradfuzz.targets.base.scenario import Scenario
 from gradfuzz.targets.base.ways import declared
 from gradfuzz.targets.homes import Home
 from gradfuzz.targets.torch import compile, tape
+from gradfuzz.targets.torch.bare import bare
 from gradfuzz.targets.torch.derivatives import functional
 from gradfuzz.targets.torch.modules import is_module_class
 from gradfuzz.targets.torch.parameters import overloads
@@ -53,6 +55,9 @@ class TorchTarget:
 
     def point(self, program: Program, arrays: list[Any] | None = None) -> Point:
         return TorchPoint(program, self.compiler, arrays)
+
+    def bare(self, program: Program, scenario: Scenario) -> str:
+        return bare(TorchPoint(program, self.compiler), scenario)
 
     def classify(self, error: BaseException) -> Refusal:
         return self._refusals.classify(error)
