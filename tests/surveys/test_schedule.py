@@ -139,3 +139,38 @@ def test_the_first_round_follows_each_design_without_a_gap():
 def test_a_sweep_gives_every_api_one_batch_of_its_own():
     swept = [b for b in run(Schedule(APIS, 0, sweep=True), FIRST_ROUND + 10, dull) if b.swept]
     assert sorted(APIS[b.seed_index] for b in swept) == sorted(set(APIS)) and all(b.cover is None for b in swept)
+
+
+def in_parts(seed=5, size=7, **more):
+    """The same seeds, part by part."""
+    parts = [APIS[start : start + size] for start in range(0, len(APIS), size)]
+    schedule = Schedule([], seed, last=False, **more)
+    return schedule, [(part, part is parts[-1]) for part in parts]
+
+
+def test_batches_begin_with_the_first_seeds_and_do_not_depend_on_when_the_others_come():
+    late, parts = in_parts()
+    handed = []
+    for part, last in parts:
+        assert late.batch(len(handed)) is None
+        late.grow(part, last)
+        while len(handed) < len(set(APIS)) and (batch := late.batch(len(handed))) is not None:
+            assert batch.seed_index < len(late.apis)
+            handed.append(batch)
+            late.learn(batch, dull(batch))
+    assert {APIS[b.seed_index] for b in handed} == set(APIS)
+    for number in range(len(handed), FIRST_ROUND + 3 * ROUND):
+        handed.append(late.batch(number))
+        late.learn(handed[-1], dull(handed[-1]))
+    prompt, parts = in_parts()
+    for part, last in parts:
+        prompt.grow(part, last)
+    assert run(prompt, len(handed), dull) == handed
+
+
+def test_where_shapes_are_dear_a_glance_is_all_there_is_until_the_last_seeds_come():
+    schedule, parts = in_parts(family=8)
+    for part, last in parts:
+        schedule.grow(part, last)
+    first = [schedule.batch(number) for number in range(len(set(APIS)))]
+    assert all(b.glance for b in first) and {APIS[b.seed_index] for b in first} == set(APIS)

@@ -31,6 +31,7 @@ class Confirmed:
     rule: str = ""
     mutates: bool = False  # the Program writes to its inputs
     random: bool = False  # it draws random numbers
+    shrinking: float = 0.0  # seconds of the processor that making it small took
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -41,7 +42,7 @@ class Confirmed:
     def from_json(data: dict[str, Any]) -> Confirmed:
         return Confirmed(
             from_json(data["program"]), tuple(Edit.from_json(e) for e in data["edits"]), Verdict.from_json(data["verdict"]), data["rule"],
-            data["mutates"], data["random"],
+            data["mutates"], data["random"], data["shrinking"],
         )  # fmt: skip
 
 
@@ -66,10 +67,13 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
     _, first = seen(apply_all(suspicion.seed, edits))
     if first is None:
         return None
+    began = time.process_time()
     kept = shrink_edits(suspicion.seed, edits, shows)
     smallest = shrink_program(apply_all(suspicion.seed, kept), shows, lambda: time.process_time() < deadline)
+    shrinking = time.process_time() - began
     examination, verdict = seen(smallest)
     point = examination.trial.point if examination.trial is not None else None
     return Confirmed(
-        smallest, tuple(kept), verdict or first, examination.rule, point is not None and point.mutates, point is not None and point.random
-    )
+        smallest, tuple(kept), verdict or first, examination.rule, point is not None and point.mutates, point is not None and point.random,
+        shrinking,
+    )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any, Callable
+from typing import Any
 
 import tensorflow as tf
 
@@ -14,7 +14,7 @@ from gradfuzz.program.model import Program
 from gradfuzz.targets.base.evaluate import Compiler
 from gradfuzz.targets.base.parameters import overloads
 from gradfuzz.targets.base.plans import Plans
-from gradfuzz.targets.base.protocol import Overload, Refusal, SeedProgram
+from gradfuzz.targets.base.protocol import Overload, Refusal, SeedProgram, Trying, anything
 from gradfuzz.targets.base.ways import declared
 from gradfuzz.targets.homes import Home
 from gradfuzz.targets.tensorflow.modules import is_module_class
@@ -65,7 +65,7 @@ class TensorflowTarget:
         self.compiler.forget()
         self.plans.forget()
 
-    def seeds(self, trying: Callable[[str], bool] = lambda _: True) -> Iterable[SeedProgram]:
+    def seeds(self, trying: Trying = anything) -> Iterable[SeedProgram]:
         from gradfuzz.targets.tensorflow.samples import sample_seeds
 
         return sample_seeds(self, trying)
