@@ -7,7 +7,7 @@ from typing import Any
 
 Job = dict[str, Any]
 # Of the workers' time, what urgent jobs may take while there are others to run, and what part of the workers they may have at a time.
-URGENT_SHARE = 0.2
+URGENT_SHARE = 0.15
 URGENT_WORKERS = 0.5
 
 

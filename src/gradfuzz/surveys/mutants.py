@@ -213,7 +213,7 @@ class Mutants:
         for position, count in enumerate(counts):
             running.counts[position] += count
         running.counts[RANK.index(TIMEOUT if cause == TIMEOUT else CRASH)] += 1
-        options = running.depth.options(index, Counter())
+        options = running.depth.options(index, Counter(), alone=True)  # as deep as it may have been
         if index >= task.fields["told"]:
             drawn = (batch.rng, index, dict(batch.weights), running.depth.family, batch.cover)
             running.reports.append(Death(seed.api, from_json(seed.program), cause, options, *drawn))

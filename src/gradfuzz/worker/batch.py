@@ -71,7 +71,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
             counts[RANK.index(INVALID)] += 1
             tally.meet(drawing, index, False)
             continue
-        options = depth.options(index, shown)
+        options = depth.options(index, shown, drawing.alone(index))
         seen = examine(target, program, options, keep_rules=index < RULES_OF)
         counts[RANK.index(seen.outcome)] += 1
         failed[family] += seen.outcome == INVALID

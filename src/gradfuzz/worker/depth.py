@@ -16,7 +16,7 @@ class Depth:
     """A decision. The number of a mutant in its batch says what it gets.
 
     `orders`: (every, order) pairs; a mutant whose number is a multiple of `every` goes to the highest such order, others to order one.
-    `enough`: (order, findings) pairs; after so many findings of an order in this batch the rest stay below it.
+    `alone`: the order of what tries one value by itself, in a batch with a design. `enough`: (order, findings) pairs; after so many findings of an order in this batch the rest stay below it.
     `ways`: beside the plain one; each has its turn for `turn` mutants, of which every `way_every`-th is examined in it, or in all of them
     `together`. `compiled`: a way that every mutant of the batch is examined in, since a compilation serves all numbers of one family.
     """
@@ -33,10 +33,11 @@ class Depth:
     scenarios: tuple[str, ...] | None = None  # only these, by name
     salt: int = 0  # where the batch's directions start
     strict: bool = False
+    alone: int = 1
 
-    def options(self, number: int, shown: Counter[int]) -> Options:
-        """What one mutant is examined for; `shown`: findings of the batch so far, by order."""
-        order = max([1, *(order for every, order in self.orders if number % every == 0)])
+    def options(self, number: int, shown: Counter[int], alone: bool = False) -> Options:
+        """What one mutant is examined for; `shown`: findings of the batch so far, by order; `alone`: it tries one value by itself."""
+        order = max([self.alone if alone else 1, *(order for every, order in self.orders if number % every == 0)])
         enough = dict(self.enough)
         while order > 1 and shown[order] >= enough.get(order, shown[order] + 1):
             order -= 1
