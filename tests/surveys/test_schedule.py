@@ -5,7 +5,7 @@ from collections import Counter
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.store import Lesson
 from gradfuzz.surveys.depth import DEEP_BATCH_EVERY
-from gradfuzz.surveys.schedule import ROUND, Schedule
+from gradfuzz.surveys.schedule import MOST_GROWN_OF_API, ROUND, Schedule
 
 APIS = [f"api{n // 3}" for n in range(30)]  # ten APIs with three seeds each
 FIRST_ROUND = len(APIS) + 10  # every seed, and the designs of ten APIs
@@ -174,3 +174,35 @@ def test_where_shapes_are_dear_a_glance_is_all_there_is_until_the_last_seeds_com
         schedule.grow(part, last)
     first = [schedule.batch(number) for number in range(len(set(APIS)))]
     assert all(b.glance for b in first) and {APIS[b.seed_index] for b in first} == set(APIS)
+
+
+def news(batch):
+    """Every batch brings a feature of its own, and the mutant that showed it."""
+    return Lesson([f"rule|f{batch.number}"], grown=[[f"f{batch.number}", {"mutant of": batch.seed_index}]])
+
+
+def test_a_mutant_that_brought_something_new_becomes_a_seed_of_its_api():
+    schedule = Schedule(APIS, 0)
+    batches = run(schedule, FIRST_ROUND + 4 * ROUND, news)
+    assert 0 < len(schedule.grown) <= MOST_GROWN_OF_API * len(set(APIS))
+    assert max(Counter(api for api, _ in schedule.grown).values()) == MOST_GROWN_OF_API
+    used = {b.seed_index for b in batches if b.seed_index >= len(APIS)}
+    assert len(used) > 0.5 * len(schedule.grown)
+    for index in used:
+        api, program = schedule.grown[index - len(APIS)]
+        assert schedule.apis[index] == api == schedule.apis[program["mutant of"]]
+
+
+def test_what_was_kept_of_a_batch_is_kept_again_when_a_campaign_goes_on():
+    first, again = Schedule(APIS, 0), Schedule(APIS, 0)
+    for number in range(FIRST_ROUND + 3 * ROUND):
+        batch = first.batch(number)
+        kept = first.learn(batch, news(batch))
+        assert again.batch(number) == batch and again.learn(batch, kept) == kept
+    assert first.grown == again.grown
+
+
+def test_a_mutant_that_brings_what_is_known_is_no_seed():
+    schedule = Schedule(APIS, 0)
+    run(schedule, FIRST_ROUND + 2 * ROUND, lambda batch: Lesson(["rule|f"], grown=[["f", {}]]))
+    assert len(schedule.grown) == 1

@@ -36,6 +36,7 @@ from gradfuzz.worker.depth import Depth
 DEATHS = 3
 # The job that reads a shard of the seeds, and more APIs than one has.
 READ = "seeds"
+GROWN = "mutant"  # where a seed comes from that was one
 MOST_APIS = 10**9
 # Batches are taken in by number; while one hangs, so many others may run ahead of it.
 AHEAD = 512
@@ -97,6 +98,7 @@ class Running:
     features: set[str] = field(default_factory=set)
     edits: dict[str, list[int]] = field(default_factory=dict)
     cover: Cover = field(default_factory=Cover)
+    grown: list[list[Any]] = field(default_factory=list)
     rules: set[str] = field(default_factory=set)
     questions: list[dict[str, Any]] = field(default_factory=list)  # for the reference, where nothing is suspected
     reports: list[Suspicion | Death] = field(default_factory=list)  # in the order of the mutants
@@ -117,7 +119,8 @@ class Mutants:
         self.depths = Depths(config.order, config.scenarios, config.seed, choice, pool.family, config.device)
         self.schedule = Schedule([], config.seed, pool.family, sweep=self.depths.choice.swept is not None, last=False)
         self.reading = reading
-        self._grown = 0  # parts of the seeds that the schedule knows
+        self._known_parts = 0  # of the seeds: those that the schedule knows
+        self._grown_seeds = 0  # mutants that became seeds
         self._grow()
         self.planned = 0  # mutants in the batches handed out so far
         self.done_before = self.store.finished_batches(self.number)
@@ -143,6 +146,8 @@ class Mutants:
             if batch is None:
                 yield self._to_read()  # nothing: the round before the last one is not done yet
                 continue
+            self.seeds += [Seed(api, GROWN, program) for api, program in self.schedule.grown[self._grown_seeds :]]
+            self._grown_seeds = len(self.schedule.grown)
             before = self.done_before.get(batch.number)
             done = None if before is None else batch.count if before.until is None else min(before.until, batch.count)
             if self.config.mutants is not None:
@@ -168,11 +173,11 @@ class Mutants:
     def _grow(self) -> None:
         """Tell the schedule of the seeds that have come."""
         parts, whole = self.reading.parts, self.reading.complete
-        while self._grown < len(parts):
-            part = parts[self._grown]
-            self._grown += 1
+        while self._known_parts < len(parts):
+            part = parts[self._known_parts]
+            self._known_parts += 1
             self.seeds += part
-            self.schedule.grow([s.api for s in part], last=whole and self._grown == len(parts))
+            self.schedule.grow([s.api for s in part], last=whole and self._known_parts == len(parts))
         self.state.apis = len({s.api for s in self.seeds})
         self.state.unread = self.reading.missing / SHARDS
         if whole:
@@ -239,6 +244,7 @@ class Mutants:
         running.rules.update(answer["rules"])
         running.questions.extend(answer["questions"])
         running.features.update(answer["features"])
+        running.grown.extend(answer["grown"])
         running.cover |= Cover.from_json(answer["cover"])
         for name, (tried, valid) in answer["edits"].items():
             total = running.edits.setdefault(name, [0, 0])
@@ -277,9 +283,8 @@ class Mutants:
             self.triage.wonder(Suspicion(seed.api, from_json(seed.program), edits, options, verdict), question["measured"])
         counts = {outcome: count for outcome, count in zip(RANK, running.counts) if count}
         cover = None if running.batch.cover is None else running.cover
-        lesson = self.schedule.learn(
-            running.batch, Lesson(sorted(running.features), running.edits, sorted(keys), sorted(orders), running.deaths, cover)
-        )
+        told = Lesson(sorted(running.features), running.edits, sorted(keys), sorted(orders), running.deaths, cover, running.grown)
+        lesson = self.schedule.learn(running.batch, told)
         self.store.add_batch(
             self.number, running.batch.number, seed.api, counts, running.reasons, running.refusals, running.cpu, running.rules, lesson,
             running.batch.count,

@@ -38,6 +38,8 @@ ROUND = 256
 IN_TURN = ROUND * 2 // 3
 # The plan of a round knows nothing of the last one: a design that went on there waits.
 DESIGN_EVERY = 2
+# A mutant that brought something new becomes a seed: so many of an API at most, one of a batch.
+MOST_GROWN_OF_API = 8
 # What a seed's batch brought counts half as much after its next one.
 MEMORY = 0.5
 # An edit is kept at least so often however often it was refused: a release may learn, and seeds of one API differ.
@@ -86,6 +88,8 @@ class Schedule:
         self._applied = 0  # of those: plans may not know more than the round before the last
         self.features: set[str] = set()
         self._energy: list[float] = []
+        self.grown: list[tuple[str, dict[str, Any]]] = []  # (API, Program) of mutants that became seeds, behind all others
+        self._grown_of: Counter[str] = Counter()  # by API, those that wait for their round included
         self._told: set[tuple[str, str]] = set()
         self._shown: dict[int, set[int]] = defaultdict(set)
         self._again: Counter[str] = Counter()
@@ -231,12 +235,26 @@ class Schedule:
         assert batch.number == len(self._lessons), (batch.number, len(self._lessons))
         new = sorted(set(lesson.features) - self.features)
         self.features.update(new)
-        kept = replace(lesson, features=new)
+        kept = replace(lesson, features=new, grown=self._worth_keeping(self.apis[batch.seed_index], new, lesson.grown))
         self._lessons.append((batch, kept))
         return kept
 
+    def _worth_keeping(self, api: str, new: list[str], grown: list[list[Any]]) -> list[list[Any]]:
+        """The first of a batch's mutants that brought something new to the campaign, while its API has not too many of them."""
+        room = self._grown_of[api] < MOST_GROWN_OF_API
+        found = next(([feature, program] for feature, program in grown if room and any(n.endswith("|" + feature) for n in new)), None)
+        self._grown_of[api] += found is not None
+        return [] if found is None else [found]
+
     def _apply(self, batch: Batch, lesson: Lesson) -> None:
         api = self.apis[batch.seed_index]
+        for _, program in lesson.grown:
+            self.grown.append((api, program))
+            self._by_api[api].append(len(self.apis))
+            if self._family == 1:
+                self._seen.add(len(self.apis))  # as a mutant
+            self.apis.append(api)
+            self._energy.append(UNSEEN)
         told = {(api, key) for key in lesson.findings}
         fresh = told - self._told
         self._told |= told

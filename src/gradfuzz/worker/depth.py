@@ -16,7 +16,8 @@ class Depth:
     """A decision. The number of a mutant in its batch says what it gets.
 
     `orders`: (every, order) pairs; a mutant whose number is a multiple of `every` goes to the highest such order, others to order one.
-    `alone`: the order of what tries one value by itself, in a batch with a design. `enough`: (order, findings) pairs; after so many findings of an order in this batch the rest stay below it.
+    `alone`: the order of mutants that try one value of a design by itself.
+    `enough`: (order, findings) pairs; after so many findings of an order in this batch the rest stay below it.
     `ways`: beside the plain one; each has its turn for `turn` mutants, of which every `way_every`-th is examined in it, or in all of them
     `together`. `compiled`: a way that every mutant of the batch is examined in, since a compilation serves all numbers of one family.
     """
