@@ -15,8 +15,9 @@ class Unwatched:
 
 def answer(target, text, count=60):
     seed = to_json(parse(text, target.language))
-    job = {"id": 1, "api": "torch.sin", "program": seed, "rng": "0:1", "weights": {}, "start": 0, "count": count, "cover": Cover().to_json(),
-           "depth": Depth(orders=((2, 2),)).to_json()}  # fmt: skip
+    depth = Depth(orders=((2, 2),)).to_json()
+    job = {"id": 1, "api": "torch.sin", "program": seed, "rng": "0:1", "weights": {}, "start": 0, "count": count, "depth": depth}
+    job["cover"] = Cover().to_json()
     return seed, run_batch(target, job, Unwatched(), lambda suspicion: None)
 
 
