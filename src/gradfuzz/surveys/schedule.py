@@ -27,6 +27,8 @@ LATER_COVER = 32
 LATER_BATCH = 16
 # Where another shape costs a compilation, a design's rows come in families of some sixteen, and those of the seed's own shapes.
 FIRST_COVER_OF_FAMILIES = 48
+# The first look there is a part of a family: the numbers that the seed's own shapes are tried with, before another compilation is due.
+GLANCE = 4
 LATER_COVER_OF_FAMILIES = 64
 # What chance draws there comes in families that share a compilation: later rounds look at some whole ones. Until a seed has been looked
 # at it has more energy.
@@ -149,7 +151,7 @@ class Schedule:
         """A first look at an API: the seed that leads it, up to the highest order, and the first rows of its design."""
         self._designed[self.apis[index]] = 0
         if self._family > 1:
-            self._plan(index, 0, min(FIRST_COVER_OF_FAMILIES, self._family // 2), glance=True, cover=Cover())
+            self._plan(index, 0, min(FIRST_COVER_OF_FAMILIES, self._family // GLANCE), glance=True, cover=Cover())
         else:
             self._plan(index, 0, FIRST_LOOK, deep=True, cover=Cover())
 

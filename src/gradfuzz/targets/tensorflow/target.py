@@ -30,7 +30,8 @@ class TensorflowTarget:
     It can be forked for as long as its runtime has not started: nothing is computed before a worker gets its first job.
     """
 
-    family = 32
+    # Tracing a shape for orders one and two takes as long as running some sixty mutants.
+    family = 64
     patience = 2.0
     steady_rules = True
 
@@ -52,7 +53,7 @@ class TensorflowTarget:
         with contextlib.suppress(RuntimeError):  # the runtime runs already: somebody else's process
             tf.config.threading.set_intra_op_parallelism_threads(1)
             tf.config.threading.set_inter_op_parallelism_threads(1)
-        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})  # a graph is run some thirty times, not thousands
+        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})  # a graph is run some sixty times, not thousands
         self.notes.watch()
 
     def point(self, program: Program, arrays: list[Any] | None = None) -> TensorflowPoint:
