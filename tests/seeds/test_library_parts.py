@@ -51,8 +51,9 @@ def test_parts_come_in_the_order_of_the_shards_each_program_once(pool, order):
 
 def test_a_shard_that_was_read_is_not_read_again(pool):
     first = Reading(pool, lambda _: None)
-    assert first.next() == 0
+    assert first.next() == 0 and first.under_way == 1
     write(pool, first, 0, *ROWS[0])
+    assert first.under_way == 0
     again = Reading(pool, lambda _: None)
     assert numbers(again) == [[0, 100]] and again.missing == SHARDS - 1
     assert [again.next() for _ in range(SHARDS)] == [*range(1, SHARDS), None]

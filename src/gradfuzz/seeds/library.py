@@ -36,6 +36,11 @@ class Parts:
         """How many shards are not read yet."""
         return 0
 
+    @property
+    def under_way(self) -> int:
+        """How many shards are being read."""
+        return 0
+
     def next(self) -> int | None:
         """A shard that nobody has been asked to read."""
         return None
@@ -69,6 +74,10 @@ class Reading(Parts):
     @property
     def complete(self) -> bool:
         return len(self.parts) > SHARDS
+
+    @property
+    def under_way(self) -> int:
+        return sum(self._rows[shard] is None for shard in self._asked)
 
     def next(self) -> int | None:
         shard = next((shard for shard in range(SHARDS) if shard not in self._asked), None)

@@ -162,8 +162,9 @@ class Mutants:
                 yield self._task(running)
 
     def _to_read(self) -> Task | None:
-        """The next shard of seeds, once nobody waits for a worker: batches of the seeds that are there go first."""
-        shard = None if self.pool.jobs.waiting else self.reading.next()
+        """The next shard of seeds, if a worker is free for it: batches of the seeds that are there go first."""
+        free = not self.pool.jobs.waiting and self.reading.under_way < self.pool.size
+        shard = self.reading.next() if free else None
         return None if shard is None else self._read(shard)
 
     def _read(self, shard: int, start: int = 0) -> Task:
