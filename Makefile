@@ -60,6 +60,7 @@ bench: $(VENV)/.test  ## the tables of docs/benchmarks.md
 	$(BIN)/python benchmarks/sensitivity.py
 	$(BIN)/python benchmarks/record_cost.py
 	-$(BIN)/python benchmarks/throughput.py 44903aa 6000 0.7
+	-$(BIN)/python benchmarks/campaign_rate.py 96a2eaa
 	$(BIN)/python benchmarks/minigrad_alarms.py 10000
 	-$(BIN)/python benchmarks/check_gradients_cost.py
 	$(BIN)/python benchmarks/jax_check_grads_ratio.py 12

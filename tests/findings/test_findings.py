@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gradfuzz.findings.inside.same import finding_id, finding_key, mark
+from gradfuzz.findings.inside.same import finding_id, finding_key, mark, probable_cause
 from gradfuzz.findings.labels import label_for, labels
 from gradfuzz.findings.numpy_code import array_code
 from gradfuzz.oracles.kinds import KINDS
@@ -134,3 +134,20 @@ def _fits_alone(row, name, found):
     from gradfuzz.findings.labels import _fits
 
     return _fits(row, name, "", found)
+
+
+def test_other_orders_and_nestings_of_the_same_modes_have_one_probable_cause():
+    def cause(**more):
+        return probable_cause(finding_key("torch.add", "AddBackward0", verdict(**more)))
+
+    first, second = cause(), cause(order=2, scenarios=[Scenario(("r", "r"))])
+    assert first[0] == second[0] and (first[1], second[1]) == (1, 2)
+    assert cause(order=2, scenarios=[Scenario(("r", "f"))])[0] == cause(order=2, scenarios=[Scenario(("f", "r"))])[0] != first[0]
+    others = {cause(kind="nonfinite")[0], cause(scenarios=[FORWARD])[0], cause(scenarios=[REVERSE.in_way("batched")])[0]}
+    assert len(others | {first[0]}) == 4
+
+
+def test_errors_and_deaths_are_merged_by_their_keys_alone():
+    assert probable_cause(finding_key("torch.add", "", verdict(oracle="status", kind="status", symptom="no such size"))) is None
+    assert probable_cause("torch.add|SIGSEGV") is None
+    assert probable_cause("a|gradient|one|reverse|") is None and probable_cause("a|gradient|1|sideways|") is None

@@ -5,7 +5,7 @@ from collections import Counter
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.store import Lesson
 from gradfuzz.surveys.depth import DEEP_BATCH_EVERY
-from gradfuzz.surveys.schedule import ROUND, Schedule
+from gradfuzz.surveys.schedule import MOST_GROWN_OF_API, ROUND, Schedule
 
 APIS = [f"api{n // 3}" for n in range(30)]  # ten APIs with three seeds each
 FIRST_ROUND = len(APIS) + 10  # every seed, and the designs of ten APIs
@@ -139,3 +139,70 @@ def test_the_first_round_follows_each_design_without_a_gap():
 def test_a_sweep_gives_every_api_one_batch_of_its_own():
     swept = [b for b in run(Schedule(APIS, 0, sweep=True), FIRST_ROUND + 10, dull) if b.swept]
     assert sorted(APIS[b.seed_index] for b in swept) == sorted(set(APIS)) and all(b.cover is None for b in swept)
+
+
+def in_parts(seed=5, size=7, **more):
+    """The same seeds, part by part."""
+    parts = [APIS[start : start + size] for start in range(0, len(APIS), size)]
+    schedule = Schedule([], seed, last=False, **more)
+    return schedule, [(part, part is parts[-1]) for part in parts]
+
+
+def test_batches_begin_with_the_first_seeds_and_do_not_depend_on_when_the_others_come():
+    late, parts = in_parts()
+    handed = []
+    for part, last in parts:
+        assert late.batch(len(handed)) is None
+        late.grow(part, last)
+        while len(handed) < len(set(APIS)) and (batch := late.batch(len(handed))) is not None:
+            assert batch.seed_index < len(late.apis)
+            handed.append(batch)
+            late.learn(batch, dull(batch))
+    assert {APIS[b.seed_index] for b in handed} == set(APIS)
+    for number in range(len(handed), FIRST_ROUND + 3 * ROUND):
+        handed.append(late.batch(number))
+        late.learn(handed[-1], dull(handed[-1]))
+    prompt, parts = in_parts()
+    for part, last in parts:
+        prompt.grow(part, last)
+    assert run(prompt, len(handed), dull) == handed
+
+
+def test_where_shapes_are_dear_a_glance_is_all_there_is_until_the_last_seeds_come():
+    schedule, parts = in_parts(family=8)
+    for part, last in parts:
+        schedule.grow(part, last)
+    first = [schedule.batch(number) for number in range(len(set(APIS)))]
+    assert all(b.glance for b in first) and {APIS[b.seed_index] for b in first} == set(APIS)
+
+
+def news(batch):
+    """Every batch brings a feature of its own, and the mutant that showed it."""
+    return Lesson([f"rule|f{batch.number}"], grown=[[f"f{batch.number}", {"mutant of": batch.seed_index}]])
+
+
+def test_a_mutant_that_brought_something_new_becomes_a_seed_of_its_api():
+    schedule = Schedule(APIS, 0)
+    batches = run(schedule, FIRST_ROUND + 4 * ROUND, news)
+    assert 0 < len(schedule.grown) <= MOST_GROWN_OF_API * len(set(APIS))
+    assert max(Counter(api for api, _ in schedule.grown).values()) == MOST_GROWN_OF_API
+    used = {b.seed_index for b in batches if b.seed_index >= len(APIS)}
+    assert len(used) > 0.5 * len(schedule.grown)
+    for index in used:
+        api, program = schedule.grown[index - len(APIS)]
+        assert schedule.apis[index] == api == schedule.apis[program["mutant of"]]
+
+
+def test_what_was_kept_of_a_batch_is_kept_again_when_a_campaign_goes_on():
+    first, again = Schedule(APIS, 0), Schedule(APIS, 0)
+    for number in range(FIRST_ROUND + 3 * ROUND):
+        batch = first.batch(number)
+        kept = first.learn(batch, news(batch))
+        assert again.batch(number) == batch and again.learn(batch, kept) == kept
+    assert first.grown == again.grown
+
+
+def test_a_mutant_that_brings_what_is_known_is_no_seed():
+    schedule = Schedule(APIS, 0)
+    run(schedule, FIRST_ROUND + 2 * ROUND, lambda batch: Lesson(["rule|f"], grown=[["f", {}]]))
+    assert len(schedule.grown) == 1

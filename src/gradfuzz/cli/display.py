@@ -99,11 +99,12 @@ def status_line(state: State) -> str:
     kinds = Counter(f.kind for f in state.findings)
     found = ", ".join(f"{n} {kind}" for kind, n in kinds.most_common()) or "none yet"
     left = f", {shown_time(max(0.0, state.deadline - time.monotonic()))} left" if state.deadline else ""
+    left += f", {100 * (1 - state.unread):.0f} % of the seeds read" if state.unread else ""
     done = f"{state.done} of {state.planned}" if state.planned else str(state.done)
     middle = _verdicts(state)
     if state.existing or state.rules:
         middle = f"{100 * state.validity:.1f} % valid, rules: {shares(state.existing, state.rules)}"
-    confirming = f"{state.waiting} being confirmed{_by_reference(state)}"
+    confirming = f"{_confirming(state)} being confirmed{_by_reference(state)}"
     return f"{done} {state.things} ({rate(state):.0f}/s), {middle}, findings: {found}, {confirming}{left}"
 
 
@@ -119,6 +120,24 @@ def _by_reference(state: State) -> str:
     return f", reference: {_asked(state)}" if state.asked or state.wondered else ""
 
 
+def _confirming(state: State) -> str:
+    return f"{state.waiting} ({state.put_off} of them put off)" if state.put_off else str(state.waiting)
+
+
+def endings(state: State) -> list[str]:
+    """What is said at the end beside the status: where the time went, and what was not reached."""
+    said = [str(state.spending)]
+    if state.apis and not state.unread and len(state.looked) >= state.apis:
+        said.append(f"every one of {state.apis} APIs was looked at, its first seed in all orders that are checked")
+    elif state.apis:
+        more = " that were read so far" if state.unread else ""
+        said.append(f"{len(state.looked)} of {state.apis} APIs{more} were looked at; --resume goes on with the others")
+    if state.waiting:
+        alike = f", {state.put_off} of them most likely other sights of what was met before" if state.put_off else ""
+        said.append(f"{state.waiting} suspicions were not looked into in time{alike}; --resume goes on with them")
+    return said
+
+
 def _verdicts(state: State) -> str:
     return ", ".join(f"{n} {outcome}" for outcome, n in state.counts.most_common()) or "nothing yet"
 
@@ -130,6 +149,8 @@ def panel(state: State) -> Panel:
     done, total = _progress(state)
     table.add_row("progress", ProgressBar(total=total, completed=done, width=48))
     left = shown_time(max(0.0, state.deadline - time.monotonic())) if state.deadline else "until all are done"
+    if state.unread:
+        table.add_row("seeds", ProgressBar(total=1.0, completed=1 - state.unread, width=48))
     table.add_row("time left", left if not state.finishing else "finishing what is suspected")
     table.add_row(state.things, f"{state.done}  ({rate(state):.0f}/s, {100 * state.validity:.1f} % valid)")
     table.add_row("verdicts", _verdicts(state))
@@ -137,7 +158,7 @@ def panel(state: State) -> Panel:
         table.add_row("rules", shares(state.existing, state.rules))
     kinds = Counter(f.kind for f in state.findings)
     table.add_row("findings", ", ".join(f"{n} {kind}" for kind, n in kinds.most_common()) or "none yet")
-    table.add_row("being confirmed", str(state.waiting))
+    table.add_row("being confirmed", _confirming(state))
     if state.asked or state.wondered:
         table.add_row("reference", _asked(state))
     return Panel(table, title="gradfuzz", title_align="left", border_style="blue", expand=False)

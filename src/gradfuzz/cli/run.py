@@ -10,7 +10,7 @@ from typing import Annotated, Optional
 import typer
 
 from gradfuzz.cli.console import FOUND, NOTHING_NEW, out, records, say, seconds
-from gradfuzz.cli.display import status_line, watching
+from gradfuzz.cli.display import endings, status_line, watching
 from gradfuzz.engine.config import DEFAULT_SECONDS, MOST_ORDER, Config
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.findings.labels import NEW
@@ -88,7 +88,8 @@ def run(
     )  # fmt: skip
     with watching() as display:
         state = run_mutants(config, store, resume, display)
-    out.print(status_line(state), markup=False)
+    for line in (status_line(state), *endings(state)):
+        out.print(line, markup=False)
     new = [f for f in state.findings if f.label_name == NEW]
     out.print(f"{len(state.findings)} findings, {len(new)} of them not on the list of known ones", markup=False)
     where = f" --store {store}" if store != DEFAULT_STORE else ""

@@ -32,7 +32,7 @@ class Config:
     ways: tuple[str, ...] = ()  # exactly these; none: the profile's
     device: str = ""  # to be compared with the processor
     workers: int = 1
-    shrink_seconds: float = 8.0
+    shrink_seconds: float = 4.0
     python_said: bool = False  # whether the interpreter was named, or is just the one that is there
     samples: bool = False  # the library's own seeds beside those of files
     source: str = "samples"  # where Programs come from; what a chain or graph command made is not resumed by `run`

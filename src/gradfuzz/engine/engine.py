@@ -95,9 +95,12 @@ class Engine:
             while not self._exhausted or (self._running and not self._late()):
                 self._handle(self.pool.poll())
             self.state.finishing = True
-            end = time.monotonic() + GRACE
-            while self.triage is not None and self._unfinished(self.triage) and time.monotonic() < end:
-                self._handle(self.pool.poll())
+            if self.triage is not None:
+                self.triage.finish()
+                end = time.monotonic() + GRACE
+                # Where no clock ends the campaign it comes to the same end each time: nothing is left over.
+                while self._unfinished(self.triage) and (self.state.deadline is None or time.monotonic() < end):
+                    self._handle(self.pool.poll())
             self._close("finished")
         except KeyboardInterrupt:
             self._close("stopped")
@@ -177,6 +180,9 @@ class Engine:
     def _tick(self) -> None:
         self.state.waiting = self.triage.waiting if self.triage is not None else 0
         self.state.restarts = self.pool.restarts
+        post_mortems = self.triage.desk.cpu if self.triage is not None else 0.0
+        self.state.spending.see(self.pool.cpu, post_mortems, self.state.seconds)
         if self.triage is not None:
+            self.state.put_off = self.triage.put_off
             self.state.asked, self.state.wondered = self.triage.asked, self.triage.wondered
         self.watcher.tick(self.state)

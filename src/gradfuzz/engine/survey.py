@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from gradfuzz.engine.spending import Spending
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.findings.postmortem import Death
@@ -43,13 +44,18 @@ class State:
     blamed: Counter[str] = field(default_factory=Counter)
     rules: set[str] = field(default_factory=set)
     existing: set[str] = field(default_factory=set)  # rules that this computer can reach
+    apis: int = 0  # that have seeds
+    looked: set[str] = field(default_factory=set)  # APIs that have had a batch
+    unread: float = 0.0  # the part of the seeds that is still to be read
     findings: list[Finding] = field(default_factory=list)
     waiting: int = 0
+    put_off: int = 0  # of those: most likely other sights of what was met before
     asked: Counter[str] = field(default_factory=Counter)  # what the reference said to suspicions
     wondered: Counter[str] = field(default_factory=Counter)  # and where nothing was suspected
     restarts: int = 0
     finishing: bool = False
     cpu: float = 0.0  # seconds that workers spent on tasks
+    spending: Spending = field(default_factory=Spending)
     extra: Counter[str] = field(default_factory=Counter)
 
     @property

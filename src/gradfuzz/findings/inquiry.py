@@ -57,8 +57,9 @@ class Inquiries:
         """`then` is told what the reference says about the derivatives of a Program in these scenarios, all of one order."""
         data = to_json(program)
         job = self.pool.submit(
-            "measure", urgent=True, fresh=fresh, limit=MEASURE_LIMIT, program=data, scenarios=list(scenarios), element=element, most=most
-        )
+            "measure", urgent=True, ahead=True, fresh=fresh, limit=MEASURE_LIMIT, program=data, scenarios=list(scenarios), element=element,
+            most=most,
+        )  # fmt: skip
         self._jobs[job] = Inquiry(data, then, moves={})
 
     def wonder(self, program: Program, measured: dict[str, Any], then: Callable[[Answer], None]) -> None:
@@ -119,7 +120,7 @@ class Inquiries:
             self._to_desk(inquiry)
             return
         inquiry.asked = (key,)
-        job = self.pool.submit("forwards", urgent=inquiry.urgent, fresh=False, limit=MEASURE_LIMIT, programs=programs)
+        job = self.pool.submit("forwards", urgent=inquiry.urgent, ahead=inquiry.urgent, fresh=False, limit=MEASURE_LIMIT, programs=programs)
         self._jobs[job] = inquiry
 
     def close(self) -> None:

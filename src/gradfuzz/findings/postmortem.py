@@ -78,6 +78,12 @@ class DeathDesk:
         self.finished: queue.Queue[tuple[Death, Confirmed, bool]] = queue.Queue()
         self._waiting: queue.Queue[Death | None] = queue.Queue()
         self._thread: threading.Thread | None = None
+        self._pool: Pool | None = None
+
+    @property
+    def cpu(self) -> float:
+        """Seconds of the processor that its worker has spent."""
+        return sum(list(self._pool.cpu.values())) if self._pool is not None else 0.0
 
     def take(self, death: Death) -> None:
         if self._thread is None:
@@ -90,6 +96,7 @@ class DeathDesk:
 
     def _work(self) -> None:
         with contextlib.suppress(GradfuzzError), Pool(self.launch, 1) as pool:  # what is left then waits for --resume
+            self._pool = pool
             while (death := self._waiting.get()) is not None:
                 seen, confirmed = _PostMortem(self.launch, self.shrink_seconds, pool, death).result()
                 self.finished.put((death, seen, confirmed))

@@ -12,7 +12,7 @@ from gradfuzz.errors import ProgramError
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.inquiry import Answer, Inquiries
 from gradfuzz.findings.inside.confirm import Confirmed
-from gradfuzz.findings.inside.same import finding_key
+from gradfuzz.findings.inside.same import finding_key, probable_cause
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.findings.labels import label_for
 from gradfuzz.findings.postmortem import Death, DeathDesk
@@ -66,14 +66,18 @@ class Case:
 
     key: str
     report: Suspicion | Death
+    put_off: bool = False  # its probable cause was met before
     finding: Finding | None = None
+    job: int = 0  # that confirms it
 
 
 class Triage:
     """Every suspicion passes through here once.
 
     Which findings there are must not depend on which confirmation was faster. So cases are settled in the order in which they were
-    suspected, and what a case turns out to be takes in whatever was suspected under that key and still waits.
+    suspected, and what a case turns out to be takes in whatever was suspected under that key and still waits. A suspicion whose probable
+    cause was met before, at this order or below, is put off: it is looked into when nothing else waits to be, and settled when the search
+    is over, after all others.
     """
 
     def __init__(
@@ -85,6 +89,10 @@ class Triage:
         self.known = store.known_keys(campaign)  # whether each was confirmed
         self.aliases = store.aliases(campaign)  # a key whose finding turned out to be another's
         self.pending: dict[str, Case] = {}  # in the order in which they were suspected
+        self._causes: dict[str, int] = {}  # the lowest order at which each was met
+        for key in (*self.known, *self.aliases):
+            self._met_before(key)
+        self._finishing = False
         self.desk = DeathDesk(launch, shrink_seconds)
         self.inquiries = Inquiries(launch.target, pool, Desk())
         self.asked: Counter[str] = Counter()  # what the reference said to suspicions: proven, refuted, silent
@@ -96,6 +104,16 @@ class Triage:
     @property
     def waiting(self) -> int:
         return len(self.pending)
+
+    @property
+    def put_off(self) -> int:
+        """How many of those that wait are most likely another sight of what was met before."""
+        return sum(case.put_off for case in self.pending.values())
+
+    def finish(self) -> None:
+        """The search is over: nothing more is put off."""
+        self._finishing = True
+        self._settle_in_turn()
 
     def take_up(self, cases: Sequence[Pending]) -> None:
         """What an earlier run suspected and did not get round to. What does not pass the gate stays where it lies."""
@@ -141,18 +159,29 @@ class Triage:
             self.store.suspect(self.campaign, key, report)
             self._begin(key, report)
 
+    def _met_before(self, key: str) -> bool:
+        """Whether the probable cause of a key was met before, at its order or below; from now on it was."""
+        cause = probable_cause(key)
+        if cause is None:
+            return False
+        name, order = cause
+        known = self._causes.get(name, order + 1)
+        self._causes[name] = min(known, order)
+        return known <= order
+
     def _begin(self, key: str, report: Suspicion | Death) -> None:
-        case = self.pending[key] = Case(key, report)
+        case = self.pending[key] = Case(key, report, self._met_before(key))
         if isinstance(report, Death):
             self.desk.take(report)
             return
         if report.verdict.oracle == REFERENCE:
             self._again(case, report)
             return
-        job = self.pool.submit(
-            "confirm", urgent=True, fresh=True, limit=CONFIRM_LIMIT, seconds=self.shrink_seconds, suspicion=report.to_json()
-        )
-        self._confirming[job] = case
+        case.job = self.pool.submit(
+            "confirm", urgent=True, put_off=case.put_off, fresh=True, limit=CONFIRM_LIMIT, seconds=self.shrink_seconds,
+            suspicion=report.to_json(),
+        )  # fmt: skip
+        self._confirming[case.job] = case
 
     def _again(self, case: Case, suspicion: Suspicion) -> None:
         """What the reference alone has seen is asked once more, with what a fresh process gives."""
@@ -242,12 +271,18 @@ class Triage:
         return self.aliases.get(finding.key, finding.key) if finding.confirmed else case.key
 
     def _settle_in_turn(self) -> None:
+        if self._settled(put_off=False) and self._finishing:
+            self._settled(put_off=True)
+
+    def _settled(self, put_off: bool) -> bool:
+        """Settle in the order in which they were suspected those that are ready; whether none is left to wait for."""
         for case in list(self.pending.values()):
-            if isinstance(case.report, Death) or self.pending.get(case.key) is not case:
+            if isinstance(case.report, Death) or case.put_off != put_off or self.pending.get(case.key) is not case:
                 continue
             if case.finding is None:
-                return
+                return False
             self._settle(case, case.finding)
+        return True
 
     def _settle(self, case: Case, finding: Finding) -> None:
         final = self._final(case, finding)
@@ -256,7 +291,9 @@ class Triage:
             filed = replace(finding.filed(final), campaign=self.campaign)
         times = self.store.settle(self.campaign, case.key, final, filed)
         for key in (case.key, final):
-            self.pending.pop(key, None)
+            gone = self.pending.pop(key, None)
+            if gone is not None and gone is not case and self.pool.jobs.withdraw(gone.job):
+                del self._confirming[gone.job]
         if case.key != final:
             self.aliases[case.key] = final
         if filed is not None:

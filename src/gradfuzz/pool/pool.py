@@ -5,7 +5,7 @@ from __future__ import annotations
 import selectors
 import signal
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 
 from gradfuzz.errors import Poisoned, WorkerError
+from gradfuzz.pool.jobs import Jobs
 from gradfuzz.pool.launch import Launch
 from gradfuzz.pool.process import Lost, WorkerProcess, Zygote
 
@@ -43,8 +44,7 @@ class Pool:
         self.launch, self.size = launch, size
         self.zygote = _started(launch)
         self.version, self.family, self.ways = self.zygote.version, self.zygote.family, self.zygote.ways
-        self.waiting: deque[dict[str, Any]] = deque()
-        self.urgent: deque[dict[str, Any]] = deque()  # goes first, but leaves half of the workers to the others
+        self.jobs = Jobs(size)
         self.events: deque[Event] = deque()
         self.workers: list[WorkerProcess] = []
         self.restarts = 0
@@ -52,7 +52,7 @@ class Pool:
         self._selector = selectors.DefaultSelector()
         self._next_job = 0
         self._last_check = 0.0
-        self._spent = {True: 0.0, False: 0.0}  # seconds of workers, by whether the job was urgent
+        self.cpu: dict[str, float] = defaultdict(float)  # seconds of the processor that workers spent, by what the job was
         self._renewed = 0  # zygotes since a job was last done
         self.say: Callable[[str], None] = lambda _: None
         try:
@@ -69,24 +69,21 @@ class Pool:
 
     # Jobs ------------------------------------------------------------------------------------------------------------
 
-    def submit(self, do: str, urgent: bool = False, ahead: bool = False, **fields: Any) -> int:
-        """Queue a job; returns its number. `ahead`: before the other urgent ones."""
+    def submit(self, do: str, urgent: bool = False, ahead: bool = False, put_off: bool = False, **fields: Any) -> int:
+        """Queue a job; returns its number. `ahead`: before the other urgent ones; `put_off`: when no other urgent one waits."""
         self._next_job += 1
         job = {"id": self._next_job, "do": do, "urgent": urgent, **fields}
-        if ahead:
-            self.urgent.appendleft(job)
-        else:
-            (self.urgent if urgent else self.waiting).append(job)
+        self.jobs.add(job, ahead, put_off)
         return self._next_job
 
     @property
     def idle(self) -> bool:
-        return not self.waiting and not self.urgent and not self.events and all(w.job is None for w in self.workers)
+        return not self.jobs and not self.events and all(w.job is None for w in self.workers)
 
     @property
     def hungry(self) -> bool:
         """Whether more jobs would be taken up soon."""
-        return len(self.waiting) < self.size
+        return len(self.jobs.waiting) < self.size
 
     def poll(self, wait: float = POLL) -> list[Event]:
         """Hand out jobs, wait a little, and return what happened."""
@@ -122,7 +119,7 @@ class Pool:
                 else:
                     kept.append(event)
         self.events.extendleft(reversed(kept))
-        self._spent = dict.fromkeys(self._spent, 0.0)  # what is asked for by itself is on nobody's account
+        self.jobs.forget()
         return answer
 
     # Workers ---------------------------------------------------------------------------------------------------------
@@ -166,7 +163,7 @@ class Pool:
 
     def _again(self, job: dict[str, Any]) -> None:
         self.events.append(Event("again", job))
-        (self.urgent if job["urgent"] else self.waiting).appendleft(job)
+        self.jobs.add(job, ahead=True)
 
     def _dismiss(self, worker: WorkerProcess) -> None:
         self._selector.unregister(worker.connection)
@@ -195,17 +192,12 @@ class Pool:
     def _assign(self) -> None:
         busy = sum(1 for w in self.workers if w.job is not None and w.job["urgent"])
         for worker in list(self.workers):
-            if not self.waiting and not self.urgent:
-                return
             if worker.job is not None or worker.parked:
                 continue
-            if self.urgent and (self._room(busy) or not self.waiting):
-                job = self.urgent.popleft()
-                busy += 1
-            elif self.waiting:
-                job = self.waiting.popleft()
-            else:
+            job = self.jobs.next(busy)
+            if job is None:
                 return
+            busy += job["urgent"]
             if job.get("fresh"):
                 try:
                     worker = self._guest(worker)
@@ -214,13 +206,13 @@ class Pool:
                     raise
             worker.send(job)
 
-    def _room(self, busy: int) -> bool:
-        """Whether another urgent job may run: half of the workers, or half of one worker's time."""
-        return busy < self.size // 2 if self.size > 1 else self._spent[True] <= self._spent[False]
-
-    def _account(self, worker: WorkerProcess) -> None:
-        if worker.job is not None:
-            self._spent[worker.job["urgent"]] += time.monotonic() - worker.began
+    def _account(self, worker: WorkerProcess, spent: float, of_that: dict[str, float]) -> None:
+        """A worker's job took so many seconds of the processor, `of_that` under names of their own."""
+        assert worker.job is not None
+        worker.spent += spent
+        self.jobs.took(worker.job, spent)
+        for name, seconds in {**of_that, worker.job["do"]: spent - sum(of_that.values())}.items():
+            self.cpu[name] += seconds
 
     def _hear(self, worker: WorkerProcess) -> None:
         messages = worker.messages()
@@ -234,7 +226,7 @@ class Pool:
             if "suspicion" in message:
                 self.events.append(Event("suspicion", job, message["suspicion"]))
             else:
-                self._account(worker)
+                self._account(worker, message["spent"], message.get("of_that", {}))
                 worker.job = None
                 self._renewed = 0
                 self.events.append(Event("done", job, message))
@@ -258,9 +250,9 @@ class Pool:
 
     def _bury(self, worker: WorkerProcess, cause: str | None) -> None:
         death = self.zygote.death(worker.pid)
-        self._account(worker)
         job, (_, index, counts) = worker.job, worker.progress.read()
         if job is not None:
+            self._account(worker, max(0.0, death["cpu"] - worker.spent), {})
             killed = cause is None and death["signal"] == signal.SIGKILL and not job.get("killed")
             if killed:
                 # Not by us, and no library does that to itself: the system was short of memory, or somebody was there. Once is no proof.

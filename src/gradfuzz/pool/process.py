@@ -23,6 +23,7 @@ from gradfuzz.worker.progress import Progress
 START_LIMIT = 180.0
 FORK_LIMIT = 60.0
 LAST_LINES = 3
+NOTHING = (-1, -1, [-1])  # no worker's progress
 
 
 class WorkerProcess:
@@ -34,14 +35,15 @@ class WorkerProcess:
         self.job: dict[str, Any] | None = None
         self.parked = False  # it rests while a guest has its place
         self.host: WorkerProcess | None = None  # whose place a guest has
-        self.last_seen: tuple[int, int] = (-1, -1)
-        self.last_change = self.began = time.monotonic()
+        self.last_seen: tuple[int, int, list[int]] = NOTHING
+        self.last_change = time.monotonic()
         self.waited_then = 0.0
+        self.spent = 0.0  # seconds of the processor that its answers have told of
 
     def send(self, job: dict[str, Any]) -> None:
         self.job = job
-        self.last_seen, self.last_change = (-1, -1), time.monotonic()
-        self.began, self.waited_then = self.last_change, self.waited()
+        self.last_seen, self.last_change = NOTHING, time.monotonic()
+        self.waited_then = self.waited()
         self.connection.setblocking(True)
         try:
             self.connection.sendall(json.dumps(job).encode() + b"\n")
@@ -65,9 +67,9 @@ class WorkerProcess:
 
     def stalled(self, now: float) -> float:
         """Seconds since its progress last moved, less those that it waited for a processor: slow is not hung."""
-        job, index, _ = self.progress.read()
-        if (job, index) != self.last_seen:
-            self.last_seen, self.last_change, self.waited_then = (job, index), now, self.waited()
+        progress = self.progress.read()
+        if progress != self.last_seen:
+            self.last_seen, self.last_change, self.waited_then = progress, now, self.waited()
         return now - self.last_change - (self.waited() - self.waited_then)
 
     def waited(self) -> float:
@@ -172,7 +174,7 @@ class Zygote:
                 break
         if self.gone:
             raise self.lost()
-        return self.deaths.pop(pid, {"signal": 0, "status": -1})
+        return self.deaths.pop(pid, {"signal": 0, "status": -1, "cpu": 0.0})
 
     def _control(self, wait: float) -> dict[str, Any] | None:
         """The next control message. Deaths are noted on the way."""

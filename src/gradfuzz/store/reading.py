@@ -15,6 +15,7 @@ from gradfuzz.findings.labels import LABELS
 from gradfuzz.findings.postmortem import Death
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.oracles.verdict import RANK
+from gradfuzz.program import from_json
 
 STATUSES = ("running", "finished", "stopped")
 
@@ -22,7 +23,7 @@ STATUSES = ("running", "finished", "stopped")
 @dataclass(frozen=True)
 class Lesson:
     """What a batch taught: features that came up, edits as {name: [tried, valid]}, findings as keys, the orders they were of, deaths;
-    and what was met of the API's covering design."""
+    what was met of the API's covering design; and mutants that may become seeds, as (feature, Program) pairs."""
 
     features: list[str] = field(default_factory=list)
     edits: dict[str, list[int]] = field(default_factory=dict)
@@ -30,6 +31,7 @@ class Lesson:
     orders: list[int] = field(default_factory=list)
     deaths: int = 0
     cover: Cover | None = None
+    grown: list[list[Any]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         return {**vars(self), "cover": None if self.cover is None else self.cover.to_json()}
@@ -120,6 +122,8 @@ def lesson_of(text: str) -> Lesson:
     for order in a(list, found.orders):
         count(order)
     count(found.deaths)
+    for feature, program in a(list, found.grown):
+        a(str, feature), from_json(a(dict, program))
     return found
 
 

@@ -64,15 +64,16 @@ class Depths:
 
         `shown`: orders at which the seed has shown findings; `deep`: some go to the highest order; `glance`: only the seed itself goes
         beyond order one, and nothing is run in another way; `swept`: its API has its turn in the compiled way that all have;
-        `design`: every value and pair is to be met at order two, and each would cost a compilation of its own.
+        `design`: every value is to be met at order two, and a compiled way would cost a compilation each time.
         """
         second = min(2, self.highest)
         if glance:
             orders: list[tuple[int, int]] = [(10**9, second)]
         else:
-            orders = [(1 if design and self.family == 1 else SECOND_EVERY, second), *([(DEEPEST_EVERY, self.highest)] if deep else [])]
+            orders = [(SECOND_EVERY, second), *([(DEEPEST_EVERY, self.highest)] if deep else [])]
         enough = tuple((order, SHOWN_OFTEN - (order in shown)) for order in range(2, self.highest + 1))
         depth = self._depth(number, tuple(orders), enough, () if glance else self._in_turn(number, funcs))
+        depth = replace(depth, alone=second) if design and self.family == 1 else depth
         compiled = self.choice.swept if swept else None if design else self._compiled(number)
         return depth if compiled is None else replace(depth, compiled=compiled.name, family=COMPILED_FAMILY)
 

@@ -12,7 +12,7 @@ from typing import Any
 from gradfuzz.engine.config import Config
 from gradfuzz.engine.engine import Engine, Session, session
 from gradfuzz.engine.survey import Death, State, Suspicion, Task, Watcher
-from gradfuzz.errors import StoreError
+from gradfuzz.errors import StoreError, TargetError
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.mutate.edits import Edit
 from gradfuzz.oracles.check import Options
@@ -21,17 +21,23 @@ from gradfuzz.pool.pool import Pool
 from gradfuzz.program import from_json
 from gradfuzz.seeds.files import file_seeds
 from gradfuzz.seeds.gather import choose, gather, signature_seeds
+from gradfuzz.seeds.library import Parts, Reading
 from gradfuzz.seeds.seed import Seed
 from gradfuzz.store import Lesson, Records
 from gradfuzz.store.reading import BatchRow
 from gradfuzz.surveys.depth import Depths
 from gradfuzz.surveys.profiles import chosen
 from gradfuzz.surveys.schedule import Batch, Schedule
+from gradfuzz.targets.base.seeds import SHARDS
 from gradfuzz.worker.depth import Depth
 
 # An API that has taken so many workers down, in this batch and in those that the schedule has learnt from, takes more: a death ends
 # the batch. What other batches of the same round do must not matter, since it depends on which worker is faster.
 DEATHS = 3
+# The job that reads a shard of the seeds, and more APIs than one has.
+READ = "seeds"
+GROWN = "mutant"  # where a seed comes from that was one
+MOST_APIS = 10**9
 # Batches are taken in by number; while one hangs, so many others may run ahead of it.
 AHEAD = 512
 
@@ -44,10 +50,10 @@ def run_mutants(config: Config, store_path: Path, resume: bool, watcher: Watcher
     launch = config.launch
     given = [seed for name in config.seed_files for seed in file_seeds(Path(name), launch.target, launch.modules)]
     with session(config, store_path, watcher, number) as opened:
-        seeds = _seeds(config, given, opened.pool, watcher)
+        # What people asked for must be there before anything is written; else a campaign begins with the first seeds.
+        plain = not (given or config.apis or config.signatures)
+        seeds = Reading(opened.pool, watcher.say) if plain else Parts([_seeds(config, given, opened.pool, watcher)])
         store = opened.begin()
-        pool = opened.pool
-        watcher.say(f"{launch.target} {pool.version}: {len(seeds)} seeds, {len({s.api for s in seeds})} APIs, {config.workers} workers")
         now = time.monotonic()
         state = State("mutants", now, now + config.seconds if config.seconds else None, config.mutants)
         engine = Engine(opened, state)
@@ -92,6 +98,7 @@ class Running:
     features: set[str] = field(default_factory=set)
     edits: dict[str, list[int]] = field(default_factory=dict)
     cover: Cover = field(default_factory=Cover)
+    grown: list[list[Any]] = field(default_factory=list)
     rules: set[str] = field(default_factory=set)
     questions: list[dict[str, Any]] = field(default_factory=list)  # for the reference, where nothing is suspected
     reports: list[Suspicion | Death] = field(default_factory=list)  # in the order of the mutants
@@ -99,16 +106,22 @@ class Running:
 
 
 class Mutants:
-    """Says which batch is next, and takes in what the batches say in the order of their numbers."""
+    """Says which batch is next, and takes in what the batches say in the order of their numbers. Seeds are read on the way."""
 
-    def __init__(self, opened: Session, engine: Engine, seeds: list[Seed]) -> None:
+    def __init__(self, opened: Session, engine: Engine, reading: Parts) -> None:
         assert opened.store is not None and engine.triage is not None
         self.config, self.store, self.number, self.triage = opened.config, opened.store, opened.number, engine.triage
-        self.seeds, self.state = seeds, engine.state
+        self.state, self.watcher = engine.state, opened.watcher
+        self.seeds: list[Seed] = []
         config, pool = opened.config, opened.pool
+        self.pool = pool
         choice = chosen(config.launch.target, config.profile, config.ways).only(pool.ways)
         self.depths = Depths(config.order, config.scenarios, config.seed, choice, pool.family, config.device)
-        self.schedule = Schedule([s.api for s in seeds], config.seed, pool.family, sweep=self.depths.choice.swept is not None)
+        self.schedule = Schedule([], config.seed, pool.family, sweep=self.depths.choice.swept is not None, last=False)
+        self.reading = reading
+        self._known_parts = 0  # of the seeds: those that the schedule knows
+        self._grown_seeds = 0  # mutants that became seeds
+        self._grow()
         self.planned = 0  # mutants in the batches handed out so far
         self.done_before = self.store.finished_batches(self.number)
         self.running: dict[int, Running] = {}
@@ -131,8 +144,10 @@ class Mutants:
         while self.config.mutants is None or self.planned < self.config.mutants:
             batch = self.schedule.batch(self.next_number) if len(self.running) < AHEAD else None
             if batch is None:
-                yield None  # the round before the last one is not done yet
+                yield self._to_read()  # nothing: the round before the last one is not done yet
                 continue
+            self.seeds += [Seed(api, GROWN, program) for api, program in self.schedule.grown[self._grown_seeds :]]
+            self._grown_seeds = len(self.schedule.grown)
             before = self.done_before.get(batch.number)
             done = None if before is None else batch.count if before.until is None else min(before.until, batch.count)
             if self.config.mutants is not None:
@@ -145,6 +160,32 @@ class Mutants:
                 self._take()
             else:
                 yield self._task(running)
+
+    def _to_read(self) -> Task | None:
+        """The next shard of seeds, if a worker is free for it: batches of the seeds that are there go first."""
+        free = not self.pool.jobs.waiting and self.reading.under_way < self.pool.size
+        shard = self.reading.next() if free else None
+        return None if shard is None else self._read(shard)
+
+    def _read(self, shard: int, start: int = 0) -> Task:
+        assert isinstance(self.reading, Reading)
+        return Task(READ, self.reading.fields(shard), MOST_APIS, start, shard)
+
+    def _grow(self) -> None:
+        """Tell the schedule of the seeds that have come."""
+        parts, whole = self.reading.parts, self.reading.complete
+        while self._known_parts < len(parts):
+            part = parts[self._known_parts]
+            self._known_parts += 1
+            self.seeds += part
+            self.schedule.grow([s.api for s in part], last=whole and self._known_parts == len(parts))
+        self.state.apis = len({s.api for s in self.seeds})
+        self.state.unread = self.reading.missing / SHARDS
+        if whole:
+            if not self.seeds:
+                raise TargetError("there are no seeds to start from: the library offers none")
+            what = f"{len(self.seeds)} seeds, {self.state.apis} APIs, {self.config.workers} workers"
+            self.watcher.say(f"{self.config.launch.target} {self.pool.version}: {what}")
 
     def _depth(self, batch: Batch) -> Depth:
         seed = self.seeds[batch.seed_index]
@@ -168,13 +209,17 @@ class Mutants:
         self.running[task.number].reports.append(suspicion)
 
     def died(self, task: Task, index: int, cause: str, counts: list[int]) -> Task | None:
-        """The mutant at which a worker died is a finding; the batch goes on behind it."""
+        """The mutant at which a worker died is a finding; the batch goes on behind it. So does the reading of seeds."""
+        if task.do == READ:
+            assert isinstance(self.reading, Reading)
+            self.reading.died(task.number, cause)
+            return self._read(task.number, index + 1)
         running = self.running[task.number]
         batch, seed = running.batch, self.seeds[running.batch.seed_index]
         for position, count in enumerate(counts):
             running.counts[position] += count
         running.counts[RANK.index(TIMEOUT if cause == TIMEOUT else CRASH)] += 1
-        options = running.depth.options(index, Counter())
+        options = running.depth.options(index, Counter(), alone=True)  # as deep as it may have been
         if index >= task.fields["told"]:
             drawn = (batch.rng, index, dict(batch.weights), running.depth.family, batch.cover)
             running.reports.append(Death(seed.api, from_json(seed.program), cause, options, *drawn))
@@ -186,6 +231,11 @@ class Mutants:
         return rest
 
     def answered(self, task: Task, answer: dict[str, Any]) -> None:
+        if task.do == READ:
+            assert isinstance(self.reading, Reading)
+            self.reading.read(task.number)
+            self._grow()
+            return
         running = self.running[task.number]
         for position, count in enumerate(answer["counts"]):
             running.counts[position] += count
@@ -195,6 +245,7 @@ class Mutants:
         running.rules.update(answer["rules"])
         running.questions.extend(answer["questions"])
         running.features.update(answer["features"])
+        running.grown.extend(answer["grown"])
         running.cover |= Cover.from_json(answer["cover"])
         for name, (tried, valid) in answer["edits"].items():
             total = running.edits.setdefault(name, [0, 0])
@@ -210,6 +261,7 @@ class Mutants:
             before = running.before
             if before is not None and before.until in (None, running.batch.count):
                 self.schedule.learn(running.batch, before.lesson)
+                self.state.looked.add(self.seeds[running.batch.seed_index].api)
             else:
                 with self.store.transaction():  # a batch counts with all that it told, or not at all
                     self._record(running)
@@ -217,6 +269,7 @@ class Mutants:
 
     def _record(self, running: Running) -> None:
         before = running.before
+        self.state.looked.add(self.seeds[running.batch.seed_index].api)
         keys, orders = (set(before.lesson.findings), set(before.lesson.orders)) if before is not None else (set(), set())
         for report in running.reports:
             if isinstance(report, Death):
@@ -231,9 +284,8 @@ class Mutants:
             self.triage.wonder(Suspicion(seed.api, from_json(seed.program), edits, options, verdict), question["measured"])
         counts = {outcome: count for outcome, count in zip(RANK, running.counts) if count}
         cover = None if running.batch.cover is None else running.cover
-        lesson = self.schedule.learn(
-            running.batch, Lesson(sorted(running.features), running.edits, sorted(keys), sorted(orders), running.deaths, cover)
-        )
+        told = Lesson(sorted(running.features), running.edits, sorted(keys), sorted(orders), running.deaths, cover, running.grown)
+        lesson = self.schedule.learn(running.batch, told)
         self.store.add_batch(
             self.number, running.batch.number, seed.api, counts, running.reasons, running.refusals, running.cpu, running.rules, lesson,
             running.batch.count,

@@ -10,6 +10,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.store import Lesson
@@ -26,6 +27,8 @@ LATER_COVER = 32
 LATER_BATCH = 16
 # Where another shape costs a compilation, a design's rows come in families of some sixteen, and those of the seed's own shapes.
 FIRST_COVER_OF_FAMILIES = 48
+# The first look there is a part of a family: the numbers that the seed's own shapes are tried with, before another compilation is due.
+GLANCE = 4
 LATER_COVER_OF_FAMILIES = 64
 # What chance draws there comes in families that share a compilation: later rounds look at some whole ones. Until a seed has been looked
 # at it has more energy.
@@ -37,6 +40,8 @@ ROUND = 256
 IN_TURN = ROUND * 2 // 3
 # The plan of a round knows nothing of the last one: a design that went on there waits.
 DESIGN_EVERY = 2
+# A mutant that brought something new becomes a seed: so many of an API at most, one of a batch.
+MOST_GROWN_OF_API = 8
 # What a seed's batch brought counts half as much after its next one.
 MEMORY = 0.5
 # An edit is kept at least so often however often it was refused: a release may learn, and seeds of one API differ.
@@ -68,33 +73,58 @@ class Batch:
 class Schedule:
     """Plans rounds of batches and learns from what they brought."""
 
-    def __init__(self, apis: Sequence[str], seed: int, family: int = 1, sweep: bool = False) -> None:
-        """`sweep`: every API has a turn of its own in a compiled way, early on."""
-        self.apis, self.seed = apis, seed
+    def __init__(self, apis: Sequence[str], seed: int, family: int = 1, sweep: bool = False, last: bool = True) -> None:
+        """`apis`: one for each seed; unless they are the `last`, more come with `grow`. `sweep`: every API has a turn of its own in a
+        compiled way, early on."""
+        self.apis: list[str] = []
+        self.seed = seed
         self._family, self._sweep = family, sweep
         self._by_api: dict[str, list[int]] = defaultdict(list)
-        for index, api in enumerate(apis):
-            self._by_api[api].append(index)
-        self._leading = {seeds[0] for seeds in self._by_api.values()}  # the seeds whose designs are followed
         self._covers: dict[str, Cover] = defaultdict(Cover)
         self._designed: dict[str, int] = {}  # the last round in which an API's design went on
         self._turn = 0
         self._seen: set[int] = set()  # seeds that have a batch in some round
-        self._rounds: list[list[Batch]] = [self._first_round()]
+        self._rounds: list[list[Batch]] = [[]]
+        self._whole = False  # all seeds are known
         self._lessons: list[tuple[Batch, Lesson]] = []  # in the order of the batches' numbers
         self._applied = 0  # of those: plans may not know more than the round before the last
         self.features: set[str] = set()
-        self._energy = [1.0 if index in self._seen else UNSEEN for index in range(len(apis))]
+        self._energy: list[float] = []
+        self.grown: list[tuple[str, dict[str, Any]]] = []  # (API, Program) of mutants that became seeds, behind all others
+        self._grown_of: Counter[str] = Counter()  # by API, those that wait for their round included
         self._told: set[tuple[str, str]] = set()
         self._shown: dict[int, set[int]] = defaultdict(set)
         self._again: Counter[str] = Counter()
         self._deaths: Counter[str] = Counter()
         self._edits: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
+        self.grow(apis, last)
+
+    def grow(self, apis: Sequence[str], last: bool) -> None:
+        """More seeds. A first look at each new API is planned at once, the rest of the first round when the last seeds are known.
+
+        The parts in which they come are the same in every run of a campaign, so that the plan is, too.
+        """
+        chance = random.Random(f"{self.seed}:seeds:{len(self.apis)}")
+        leading = []
+        for index, api in enumerate(apis, len(self.apis)):
+            if api not in self._by_api:
+                leading.append(index)
+            self._by_api[api].append(index)
+        self.apis += apis
+        chance.shuffle(leading)
+        for index in leading:
+            self._look(index)
+        if last:
+            self._rest_of_first_round(chance)
+            self._energy = [1.0 if index in self._seen else UNSEEN for index in range(len(self.apis))]
+            self._whole = True
 
     # Planning ------------------------------------------------------------------------------------------------------------
 
     def batch(self, number: int) -> Batch | None:
         """The batch with this number; None while the round it belongs to cannot be planned yet."""
+        if not self._whole:
+            return self._rounds[0][number] if number < len(self._rounds[0]) else None
         round_number, position = self._place(number)
         while round_number >= len(self._rounds):
             known = self._end(len(self._rounds) - 2)
@@ -117,34 +147,38 @@ class Schedule:
         """How many batches there are up to the end of a round."""
         return 0 if round_number < 0 else len(self._rounds[0]) + round_number * ROUND
 
-    def _first_round(self) -> list[Batch]:
-        order = list(range(len(self.apis)))
-        random.Random(f"{self.seed}:round:0").shuffle(order)
-        # One seed of every API before the second of any: a campaign may end before its first round does.
+    def _look(self, index: int) -> None:
+        """A first look at an API: the seed that leads it, up to the highest order, and the first rows of its design."""
+        self._designed[self.apis[index]] = 0
+        if self._family > 1:
+            self._plan(index, 0, min(FIRST_COVER_OF_FAMILIES, self._family // GLANCE), glance=True, cover=Cover())
+        else:
+            self._plan(index, 0, FIRST_LOOK, deep=True, cover=Cover())
+
+    def _rest_of_first_round(self, chance: random.Random) -> None:
+        if self._family > 1:
+            return
+        # The second seed of every API before the third of any: a campaign may end before its first round does.
+        order = [index for index in range(len(self.apis)) if index not in self._seen]
+        chance.shuffle(order)
         met: Counter[str] = Counter()
         turn = {}
         for index in order:
-            met[self.apis[index]] += index not in self._leading
-            turn[index] = 0 if index in self._leading else met[self.apis[index]]
-        order.sort(key=turn.__getitem__)
-        if self._family > 1:
-            del order[len(self._by_api) :]
-        self._seen.update(order)
-        self._designed.update(dict.fromkeys(self._by_api, 0))
-        if self._family > 1:
-            count = min(FIRST_COVER_OF_FAMILIES, self._family // 2)
-            return [Batch(n, index, f"{self.seed}:{n}", 0, count, glance=True, cover=Cover()) for n, index in enumerate(order)]
-        leading = [index for index in order if index in self._leading]
-        looks = [(index, 0, FIRST_LOOK if index in self._leading else FIRST_BATCH, False) for index in order]
-        looks += [(index, 0, SWEPT, True) for index in leading if self._sweep]
-        looks += [(index, FIRST_LOOK, FIRST_COVER, False) for index in leading]
-        return [
-            Batch(
-                number, index, f"{self.seed}:{number}", start, count, deep=start == 0 and index in self._leading and not swept, swept=swept,
-                cover=Cover() if index in self._leading and not swept else None,
-            )
-            for number, (index, start, count, swept) in enumerate(looks)
-        ]  # fmt: skip
+            met[self.apis[index]] += 1
+            turn[index] = met[self.apis[index]]
+        leading = [batch.seed_index for batch in self._rounds[0]]
+        for index in sorted(order, key=turn.__getitem__):
+            self._plan(index, 0, FIRST_BATCH)
+        for index in leading if self._sweep else ():
+            self._plan(index, 0, SWEPT, swept=True)
+        for index in leading:
+            self._plan(index, FIRST_LOOK, FIRST_COVER, cover=Cover())
+
+    def _plan(self, index: int, start: int, count: int, **more: Any) -> None:
+        """One more batch of the first round."""
+        number = len(self._rounds[0])
+        self._rounds[0].append(Batch(number, index, f"{self.seed}:{number}", start, count, **more))
+        self._seen.add(index)
 
     def _later_round(self, round_number: int) -> list[Batch]:
         chance = random.Random(f"{self.seed}:round:{round_number}")
@@ -176,7 +210,7 @@ class Schedule:
         """Whether a batch of this seed in this round goes on with the design of its API."""
         api = self.apis[index]
         rested = round_number - self._designed.get(api, -DESIGN_EVERY) >= DESIGN_EVERY
-        return index in self._leading and rested and not self._covers[api].complete
+        return index == self._by_api[api][0] and rested and not self._covers[api].complete
 
     def _next_in_turn(self, chance: random.Random, energies: list[float], round_number: int) -> int:
         """The next API's turn: its design, or among its seeds by energy."""
@@ -203,12 +237,26 @@ class Schedule:
         assert batch.number == len(self._lessons), (batch.number, len(self._lessons))
         new = sorted(set(lesson.features) - self.features)
         self.features.update(new)
-        kept = replace(lesson, features=new)
+        kept = replace(lesson, features=new, grown=self._worth_keeping(self.apis[batch.seed_index], new, lesson.grown))
         self._lessons.append((batch, kept))
         return kept
 
+    def _worth_keeping(self, api: str, new: list[str], grown: list[list[Any]]) -> list[list[Any]]:
+        """The first of a batch's mutants that brought something new to the campaign, while its API has not too many of them."""
+        room = self._grown_of[api] < MOST_GROWN_OF_API
+        found = next(([feature, program] for feature, program in grown if room and any(n.endswith("|" + feature) for n in new)), None)
+        self._grown_of[api] += found is not None
+        return [] if found is None else [found]
+
     def _apply(self, batch: Batch, lesson: Lesson) -> None:
         api = self.apis[batch.seed_index]
+        for _, program in lesson.grown:
+            self.grown.append((api, program))
+            self._by_api[api].append(len(self.apis))
+            if self._family == 1:
+                self._seen.add(len(self.apis))  # as a mutant
+            self.apis.append(api)
+            self._energy.append(UNSEEN)
         told = {(api, key) for key in lesson.findings}
         fresh = told - self._told
         self._told |= told

@@ -17,7 +17,7 @@ from gradfuzz.mutate.edits import Edit, apply_all, counted_as
 from gradfuzz.oracles.check import NO_OUTPUT, Examination, Options, examine
 from gradfuzz.oracles.refused import NOT_ASKED
 from gradfuzz.oracles.verdict import AGREE, INCONCLUSIVE, INVALID, RANK
-from gradfuzz.program.codec import from_json
+from gradfuzz.program.codec import from_json, to_json
 from gradfuzz.program.model import Program
 from gradfuzz.targets.base.errors import error_kind, normalised
 from gradfuzz.targets.base.protocol import Outcome, Target
@@ -31,6 +31,8 @@ from gradfuzz.worker.scent import Scent, is_plain, is_scent, steps
 MOST_RULES = 8
 # Rules are read off the first few mutants of a batch: walking a tape costs as much as a run.
 RULES_OF = 4
+# So many mutants of a batch may become seeds, if what they brought is new to the campaign, too: the smallest of those that brought it.
+MOST_GROWN = 4
 # Members of a family fail alike: after so many the rest of it is left out.
 INVALID_OFTEN = 2
 # They show the same bugs, too, and a mutant with a bug takes the time of twenty without.
@@ -77,7 +79,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
             counts[RANK.index(INVALID)] += 1
             tally.meet(drawing, index, False)
             continue
-        options = depth.options(index, shown)
+        options = depth.options(index, shown, drawing.alone(index))
         seen = examine(target, program, options, keep_rules=index < RULES_OF)
         complaint = unasked(seen, program)
         if complaint and complaint not in asked and len(asked) < depth.refused:
@@ -166,10 +168,12 @@ class Tally:
 
     def __init__(self, steady_rules: bool) -> None:
         self._steady_rules = steady_rules
+        self.own = ""  # the seed's own feature
         self.calls: set[str] = set()
         self.cover = Cover()
         self.rules: set[str] = set()
         self.features: set[str] = set()
+        self.grown: dict[str, tuple[int, Program]] = {}  # by feature: the smallest mutant that has it, with its size
         self.refusals: Counter[str] = Counter()
         self.reasons: Counter[str] = Counter()
         self.edits: dict[str, list[int]] = {}
@@ -188,7 +192,17 @@ class Tally:
         if valid:
             self.calls.update(call.func for call in program.calls())
             shape = " ".join(sorted({f"{r.dtype},{len(r.shape)},{r.layout}" for r in program.inputs.values() if r.differentiable}))
-            self.features.add(f"{shape}|{options.order}|{seen.outcome}")
+            feature = f"{shape}|{options.order}|{seen.outcome}"
+            if edits and not seen.findings:
+                self._grow(feature, program)
+            elif not edits:
+                self.own = feature
+            self.features.add(feature)
+
+    def _grow(self, feature: str, program: Program) -> None:
+        size = sum(recipe.elements for recipe in program.inputs.values())
+        if feature != self.own and size < self.grown.get(feature, (size + 1, program))[0]:
+            self.grown[feature] = (size, program)
 
     def meet(self, drawing: Drawing, index: int, ran: bool) -> None:
         row = drawing.row(index)
@@ -198,6 +212,7 @@ class Tally:
     def to_json(self) -> dict[str, Any]:
         """Features are told as (rule, dtype, rank, layout, order, outcome); the batch's rules stand for each mutant's, and its calls
         for the rules where those hang on what the process has seen before."""
+        smallest = sorted(self.grown.items(), key=lambda kept: (kept[1][0], kept[0]))
         names = sorted({r.partition(":")[2] for r in self.rules} if self._steady_rules else self.calls) or [""]
         return {
             "cover": self.cover.to_json(),
@@ -206,4 +221,5 @@ class Tally:
             "refusals": dict(self.refusals.most_common(20)),
             "reasons": dict(self.reasons),
             "edits": self.edits,
+            "grown": [[feature, to_json(program)] for feature, (_, program) in smallest[:MOST_GROWN]],
         }

@@ -16,6 +16,7 @@ class Depth:
     """A decision. The number of a mutant in its batch says what it gets.
 
     `orders`: (every, order) pairs; a mutant whose number is a multiple of `every` goes to the highest such order, others to order one.
+    `alone`: the order of mutants that try one value of a design by itself.
     `enough`: (order, findings) pairs; after so many findings of an order in this batch the rest stay below it.
     `ways`: beside the plain one; each has its turn for `turn` mutants, of which every `way_every`-th is examined in it, or in all of them
     `together`. `compiled`: a way that every mutant of the batch is examined in, since a compilation serves all numbers of one family.
@@ -35,10 +36,11 @@ class Depth:
     strict: bool = False
     refused: int = 0  # so many refusals of a batch, no two alike, are put to the derivatives as well
     scents: int = 0  # so many findings of a batch, no two alike, are followed to where they are plain
+    alone: int = 1
 
-    def options(self, number: int, shown: Counter[int]) -> Options:
-        """What one mutant is examined for; `shown`: findings of the batch so far, by order."""
-        order = max([1, *(order for every, order in self.orders if number % every == 0)])
+    def options(self, number: int, shown: Counter[int], alone: bool = False) -> Options:
+        """What one mutant is examined for; `shown`: findings of the batch so far, by order; `alone`: it tries one value by itself."""
+        order = max([self.alone if alone else 1, *(order for every, order in self.orders if number % every == 0)])
         enough = dict(self.enough)
         while order > 1 and shown[order] >= enough.get(order, shown[order] + 1):
             order -= 1

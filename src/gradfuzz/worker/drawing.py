@@ -40,6 +40,11 @@ class Drawing:
             self._met += 1
         return self._rows[index][1]
 
+    def alone(self, index: int) -> bool:
+        """Whether a mutant tries one value of the design by itself."""
+        row = self.row(index)
+        return row is not None and len(row) <= 1
+
     def family(self, index: int) -> int:
         """Which family a mutant belongs to. Without a design the seed itself leads the first, which keeps its shapes."""
         return self._rows[index][0] if self.row(index) is not None else self._met + index // self._size

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import io
-import json
-import os
 import sys
 import time
 import traceback
@@ -33,6 +31,7 @@ from gradfuzz.worker.drawing import Drawing
 from gradfuzz.worker.graphs import list_words, run_graphs
 from gradfuzz.worker.measure import forwards, measure
 from gradfuzz.worker.progress import Progress
+from gradfuzz.worker.reading import read_shard
 from gradfuzz.worker.tabulate import tabulate
 from gradfuzz.worker.wire import receive, send
 
@@ -49,7 +48,7 @@ class Worker:
 
     def serve(self) -> None:
         gc.disable()  # collected between jobs instead, where it does not interrupt a measurement
-        handled = 0
+        handled, accounted = 0, 0.0
         while True:
             job = receive(self.stream)
             if job is None:
@@ -59,7 +58,10 @@ class Worker:
                 answer = getattr(self, "do_" + job["do"])(job)
             except Exception as error:
                 answer = {"failed": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()[-2000:]}
-            send(self.stream, {"done": job["id"], "seconds": time.monotonic() - began, **answer})
+            # All that this process has done since its last answer, its own start included, is on this job's account.
+            spent = time.process_time() - accounted
+            accounted += spent
+            send(self.stream, {"done": job["id"], "seconds": time.monotonic() - began, "spent": spent, **answer})
             handled += 1
             if handled % COLLECT_EVERY == 0:
                 gc.collect()
@@ -175,7 +177,9 @@ class Worker:
         """A suspicion seen again and made small."""
         suspicion = Suspicion.from_json(job["suspicion"]).check(self.target.language)
         confirmed = confirm(self.target, suspicion, job["seconds"])
-        return {"confirmed": None if confirmed is None else confirmed.to_json()}
+        if confirmed is None:
+            return {"confirmed": None}
+        return {"confirmed": confirmed.to_json(), "of_that": {"shrink": confirmed.shrinking}}
 
     def do_rules(self, job: Job) -> dict[str, Any]:
         return {"rules": self.target.rules()}
@@ -196,24 +200,7 @@ class Worker:
         return {"seeds": found}
 
     def do_seeds(self, job: Job) -> dict[str, Any]:
-        """Write the library's own seeds to a file, one JSON object a line; the file appears whole or not at all."""
-        part = job["path"] + ".part"
-        count = 0
-        deadly = set(job.get("deadly", ()))
-
-        def trying(api: str) -> bool:
-            with open(job["path"] + ".trying", "w", encoding="utf-8") as file:
-                file.write(api)
-            return api not in deadly
-
-        with open(part, "w", encoding="utf-8") as file:
-            for seed in self.target.seeds(trying):
-                count += 1
-                row = {"api": seed.api, "source": seed.source, "program": to_json(seed.program)}
-                file.write(json.dumps(row) + "\n")
-                self.progress.write(job["id"], count, [0] * len(RANK))
-        os.replace(part, job["path"])
-        return {"count": count}
+        return read_shard(self.target, job, self.progress)
 
     def do_script(self, job: Job) -> dict[str, Any]:
         """Run a reproducer in this fresh process and say how it exits."""

@@ -131,13 +131,14 @@ def _control(target: Any, requests: socket.socket, control: BinaryIO) -> int:
 def _reap(control: BinaryIO) -> None:
     while True:
         try:
-            pid, status = os.waitpid(-1, os.WNOHANG)
+            pid, status, used = os.wait4(-1, os.WNOHANG)
         except ChildProcessError:
             return
         if pid == 0:
             return
         killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-        send(control, {"exited": pid, "signal": killed, "status": os.WEXITSTATUS(status) if not killed else 0})
+        cpu = used.ru_utime + used.ru_stime
+        send(control, {"exited": pid, "signal": killed, "status": os.WEXITSTATUS(status) if not killed else 0, "cpu": cpu})
 
 
 def _become_worker(target: Any, request: dict[str, Any], connection: socket.socket) -> int:

@@ -33,6 +33,7 @@ class Confirmed:
     random: bool = False  # it draws random numbers
     salt: int = 0  # where the directions begin along which it was seen
     made: tuple[str, ...] | None = None  # what the Program makes once, outside the function; None where nobody has looked
+    shrinking: float = 0.0  # seconds of the processor that making it small took
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -44,6 +45,7 @@ class Confirmed:
         return Confirmed(
             from_json(data["program"]), tuple(Edit.from_json(e) for e in data["edits"]), Verdict.from_json(data["verdict"]), data["rule"],
             data["mutates"], data["random"], int(data.get("salt", 0)), None if data.get("made") is None else tuple(data["made"]),
+            data["shrinking"],
         )  # fmt: skip
 
 
@@ -68,11 +70,13 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
     _, first = seen(apply_all(suspicion.seed, edits))
     if first is None:
         return None
+    began = time.process_time()
     kept = shrink_edits(suspicion.seed, edits, shows)
     smallest = shrink_program(apply_all(suspicion.seed, kept), shows, lambda: time.process_time() < deadline)
+    shrinking = time.process_time() - began
     examination, verdict = seen(smallest)
     point = examination.trial.point if examination.trial is not None else None
     return Confirmed(
         smallest, tuple(kept), verdict or first, examination.rule, point is not None and point.mutates, point is not None and point.random,
-        options.salt, None if point is None else tuple(point.made),
+        options.salt, None if point is None else tuple(point.made), shrinking,
     )  # fmt: skip

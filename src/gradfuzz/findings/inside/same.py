@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import hashlib
 
+from gradfuzz.errors import GradfuzzError
 from gradfuzz.oracles.verdict import Verdict
+from gradfuzz.targets.base.scenario import Scenario
+
+# Parts of the key of a wrong number: whose fault, kind, order, scenario, symptom.
+NUMBERED = 5
 
 
 def mark(verdict: Verdict) -> str:
@@ -22,6 +27,21 @@ def mark(verdict: Verdict) -> str:
 def finding_key(api: str, rule: str, verdict: Verdict) -> str:
     """The dedupe key, as text that a person can read: whose fault it is, and the mark."""
     return f"{verdict.subject or rule or api}|{mark(verdict)}"
+
+
+def probable_cause(key: str) -> tuple[str, int] | None:
+    """What a key of wrong numbers is most likely about, and its order: a rule that is wrong in some modes is wrong in them at other
+    orders and in other nestings of them, too. None for errors and deaths, whose keys tell neither orders nor scenarios apart.
+    """
+    parts = key.split("|")
+    if len(parts) != NUMBERED:
+        return None
+    subject, kind, order, name, _ = parts
+    try:
+        scenario = Scenario.named(name)
+        return "|".join([subject, kind, "".join(sorted(set(scenario.modes))), scenario.way, scenario.device]), int(order)
+    except (GradfuzzError, ValueError):  # a stranger's store
+        return None
 
 
 def finding_id(api: str, key: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Callable
 
 import numpy as np
@@ -33,16 +34,26 @@ def shrink_edits(seed: Program, edits: list[Edit], shows: Predicate) -> list[Edi
 
 def shrink_program(program: Program, shows: Predicate, more_time: Callable[[], bool]) -> Program:
     """Take simpler candidates for as long as one still shows the bug and there is time."""
-    while more_time():
-        for candidate in candidates(program):
+    while True:
+        simpler = _gone_through(program, shows, more_time)
+        if simpler is program or not more_time():
+            return simpler
+        program = simpler
+
+
+def _gone_through(program: Program, shows: Predicate, more_time: Callable[[], bool]) -> Program:
+    """Once through the candidates: what did not show the bug before a step was taken seldom does after it, and is not tried again."""
+    failed = 0
+    while True:
+        for candidate in islice(candidates(program), failed, None):
             if not more_time():
                 return program
             if _try(candidate, shows):
                 program = candidate
                 break
+            failed += 1
         else:
             return program
-    return program
 
 
 def _try(program: Program, shows: Predicate) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Callable, Protocol
+from typing import Any, Protocol
 
 from gradfuzz.program.language import Language
 from gradfuzz.program.model import Program
@@ -121,6 +121,18 @@ class Foreseeing(Point, Protocol):
         """In place of `first`, with the directions of the derivatives that are asked for next."""
 
 
+class Trying(Protocol):
+    """Is told of an API before it is tried out, which may kill the process, and says whether it is to be tried."""
+
+    def __call__(self, api: str, kin: str = "") -> bool:
+        """`kin`: what its relatives are called, too (its other forms, its derivative rule), where its last name is not that."""
+
+
+def anything(api: str, kin: str = "") -> bool:
+    """Every API is to be tried."""
+    return True
+
+
 class Target(Protocol):
     """A library at a version in this interpreter."""
 
@@ -152,11 +164,8 @@ class Target(Protocol):
     def forget(self) -> None:
         """Drop what was learnt of Programs so far: a batch begins, and its answer must not depend on those before it."""
 
-    def seeds(self, trying: Callable[[str], bool] = lambda _: True) -> Iterable[SeedProgram]:
-        """Programs that the installed library offers.
-
-        Trying out an API may kill the process: `trying` is told its name before, and says no if it has done so already.
-        """
+    def seeds(self, trying: Trying = anything) -> Iterable[SeedProgram]:
+        """Programs that the installed library offers. Several processes may share them out: each tries APIs of its own."""
 
     def probe(self, api: str, overload: Overload) -> Iterable[SeedProgram]:
         """Programs that call an API, made up from a signature that somebody wrote down. Raises ProgramError for names it may not call."""
@@ -184,3 +193,5 @@ class SeedProgram:
     program: Program
     source: str
     api: str = field(default="")
+    reached: tuple[str, ...] = ()  # derivative rules, as far as they matter for what follows
+    spare: bool = False  # wanted only if it reaches a rule that no other seed reaches

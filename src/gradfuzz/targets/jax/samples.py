@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Callable
+from typing import Any
 
 import jax
 
@@ -11,7 +11,7 @@ from gradfuzz.program.model import Program
 from gradfuzz.targets.base import probing
 from gradfuzz.targets.base.docstrings import examples
 from gradfuzz.targets.base.probing import nudged, parsed
-from gradfuzz.targets.base.protocol import SeedProgram
+from gradfuzz.targets.base.protocol import SeedProgram, Trying, anything
 from gradfuzz.targets.base.seeds import each_once
 from gradfuzz.targets.jax.api import functions, primitives
 from gradfuzz.targets.jax.bundle import on_device, release
@@ -19,6 +19,7 @@ from gradfuzz.targets.jax.harness import harness_programs
 from gradfuzz.targets.jax.probing import SEEDS_PER_FUNCTION, alternatives, attempts, method_attempts, primitive_attempts
 
 EXAMPLES_PER_FUNCTION = 1
+_BIND = ".bind"  # how a primitive is called
 ALTERNATIVES = 6
 # A function that compiles slowly and never gives a seed must not hold up the others: so many of its attempts may be computed in vain,
 # and of those that differ in their arguments alone so many.
@@ -29,20 +30,22 @@ MOST_ELEMENTS = 2**14
 FORGET_EVERY = 32
 
 
-def sample_seeds(target: Any, trying: Callable[[str], bool] = lambda _: True) -> Iterator[SeedProgram]:
+def sample_seeds(target: Any, trying: Trying = anything) -> Iterator[SeedProgram]:
     """Programs, each of which ran and depends on its inputs. Ones with the same text come once. `trying`: see Target.seeds."""
     yield from each_once(_all(target, trying))
 
 
-def _all(target: Any, trying: Callable[[str], bool]) -> Iterator[SeedProgram]:
+def _all(target: Any, trying: Trying) -> Iterator[SeedProgram]:
     tested = set()
     for name, program in harness_programs(target.language):
-        if trying(program.api) and traces(target, program) and moves(target, program) and complete(target, program):
+        if not trying(program.api, program.api.removesuffix(_BIND)):
+            continue
+        if traces(target, program) and moves(target, program) and complete(target, program):
             tested.add(program.api)
             yield SeedProgram(program, f"harness:{name}", program.api)
     for path in sorted(primitives(target.language).values()):
-        if f"{path}.bind" not in tested and trying(f"{path}.bind"):
-            found = _probed(target, f"{path}.bind", primitive_attempts(path), 1)
+        if f"{path}{_BIND}" not in tested and trying(f"{path}{_BIND}", path):
+            found = _probed(target, f"{path}{_BIND}", primitive_attempts(path), 1)
             yield from (seed for seed in found if complete(target, seed.program))
     for index, (path, function) in enumerate(functions(target.language)):
         if index % FORGET_EVERY == 0:
@@ -53,7 +56,8 @@ def _all(target: Any, trying: Callable[[str], bool]) -> Iterator[SeedProgram]:
         yield from _probed(target, path, alternatives(path, function), ALTERNATIVES)
         yield from _documented(target, path, function)
     for name, texts in method_attempts():
-        yield from _probed(target, f"Tensor.{name}", iter([texts]), 1)
+        if trying(f"Tensor.{name}"):
+            yield from _probed(target, f"Tensor.{name}", iter([texts]), 1)
 
 
 def _probed(target: Any, path: str, groups: Iterator[list[str]], most: int) -> Iterator[SeedProgram]:

@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
-from typing import Any, Callable
+from typing import Any
 
 # Half the price of a compilation, and no thread pool per worker. Read when the runtime starts, which is after the fork.
 _FAST = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_cpu_multi_thread_eigen=false"
@@ -28,7 +28,7 @@ from gradfuzz.program.model import Program  # noqa: E402
 from gradfuzz.targets.base.evaluate import Compiler  # noqa: E402
 from gradfuzz.targets.base.parameters import overloads  # noqa: E402
 from gradfuzz.targets.base.plans import Plans  # noqa: E402
-from gradfuzz.targets.base.protocol import Overload, Refusal, SeedProgram  # noqa: E402
+from gradfuzz.targets.base.protocol import Overload, Refusal, SeedProgram, Trying, anything  # noqa: E402
 from gradfuzz.targets.base.scenario import Scenario  # noqa: E402
 from gradfuzz.targets.base.ways import declared  # noqa: E402
 from gradfuzz.targets.homes import Home  # noqa: E402
@@ -79,7 +79,7 @@ class JaxTarget:
         self.compiler.forget()
         self.plans.forget()
 
-    def seeds(self, trying: Callable[[str], bool] = lambda _: True) -> Iterable[SeedProgram]:
+    def seeds(self, trying: Trying = anything) -> Iterable[SeedProgram]:
         from gradfuzz.targets.jax.samples import sample_seeds
 
         return sample_seeds(self, trying)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from gradfuzz.program.model import Program, Tensor
 from gradfuzz.targets.base.binding import Binding
 from gradfuzz.targets.base.docstrings import examples
 from gradfuzz.targets.base.probing import moves, nudged, parsed
-from gradfuzz.targets.base.protocol import SeedProgram
+from gradfuzz.targets.base.protocol import SeedProgram, Trying, anything
 from gradfuzz.targets.base.seeds import each_once
 from gradfuzz.targets.tensorflow.api import callables
 from gradfuzz.targets.tensorflow.derivatives import TensorflowTransforms
@@ -39,17 +39,18 @@ FEWEST_CALLS, MOST_CALLS = 3, 16
 _WRITTEN = Path(__file__).with_name("operators.txt")
 
 
-def sample_seeds(target: Any, trying: Callable[[str], bool] = lambda _: True) -> Iterator[SeedProgram]:
+def sample_seeds(target: Any, trying: Trying = anything) -> Iterator[SeedProgram]:
     """Programs, each of which ran and depends on its inputs. Ones with the same text come once."""
     yield from each_once(_all(target, trying))
 
 
-def _all(target: Any, trying: Callable[[str], bool]) -> Iterator[SeedProgram]:
+def _all(target: Any, trying: Trying) -> Iterator[SeedProgram]:
     def work(thing: tuple[str, str]) -> Iterator[dict[str, Any]]:
         found = _from_text(target, thing[1]) if thing[0] == "text" else _from_api(target, thing[1])
         return ({"program": to_json(s.program), "source": s.source, "api": s.api} for s in found)
 
-    things = [("text", text) for text in written()] + [("api", path) for path in surface(target) if trying(path)]
+    things = [("text", text) for text in written() if trying(_called(target, text))]
+    things += [("api", path) for path in surface(target) if trying(path)]
     for row in in_forks(things, work):
         yield SeedProgram(from_json(row["program"]), row["source"], row["api"])
 
@@ -59,6 +60,11 @@ def surface(target: Any) -> list[str]:
     rules = existing_rules()
     paths = [path for path, _ in callables(target.language)]
     return [path for path in paths if not path.startswith(RAW) or path[len(RAW) :] in rules]
+
+
+def _called(target: Any, text: str) -> str:
+    program = parsed(text, target)
+    return program.api if program is not None else text
 
 
 def _from_text(target: Any, text: str) -> Iterator[SeedProgram]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any, Callable
+from typing import Any
 
 import tensorflow as tf
 
@@ -14,7 +14,7 @@ from gradfuzz.program.model import Program
 from gradfuzz.targets.base.evaluate import Compiler
 from gradfuzz.targets.base.parameters import overloads
 from gradfuzz.targets.base.plans import Plans
-from gradfuzz.targets.base.protocol import Overload, Refusal, SeedProgram
+from gradfuzz.targets.base.protocol import Overload, Refusal, SeedProgram, Trying, anything
 from gradfuzz.targets.base.scenario import Scenario
 from gradfuzz.targets.base.ways import declared
 from gradfuzz.targets.homes import Home
@@ -32,7 +32,8 @@ class TensorflowTarget:
     It can be forked for as long as its runtime has not started: nothing is computed before a worker gets its first job.
     """
 
-    family = 32
+    # Tracing a shape for orders one and two takes as long as running some sixty mutants.
+    family = 64
     patience = 2.0
     steady_rules = True
 
@@ -54,7 +55,7 @@ class TensorflowTarget:
         with contextlib.suppress(RuntimeError):  # the runtime runs already: somebody else's process
             tf.config.threading.set_intra_op_parallelism_threads(1)
             tf.config.threading.set_inter_op_parallelism_threads(1)
-        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})  # a graph is run some thirty times, not thousands
+        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})  # a graph is run some sixty times, not thousands
         self.notes.watch()
 
     def point(self, program: Program, arrays: list[Any] | None = None) -> TensorflowPoint:
@@ -70,7 +71,7 @@ class TensorflowTarget:
         self.compiler.forget()
         self.plans.forget()
 
-    def seeds(self, trying: Callable[[str], bool] = lambda _: True) -> Iterable[SeedProgram]:
+    def seeds(self, trying: Trying = anything) -> Iterable[SeedProgram]:
         from gradfuzz.targets.tensorflow.samples import sample_seeds
 
         return sample_seeds(self, trying)

@@ -116,13 +116,11 @@ def _engine(modes: Modes) -> Callable[..., tuple[list[torch.Tensor], list[torch.
 
 def inner(a: Tensors, b: Tensors) -> torch.Tensor:
     """Re⟨a, b⟩ as a differentiable number."""
-    total: Any = 0.0
+    total: torch.Tensor | None = None
     for x, y in zip(a, b):
-        if x.is_complex() or y.is_complex():
-            total = total + torch.real(x.conj() * y).sum()
-        else:
-            total = total + (x * y).sum()
-    return total if isinstance(total, torch.Tensor) else torch.zeros((), dtype=torch.float64)
+        part = torch.real(x.conj() * y).sum() if x.is_complex() or y.is_complex() else (x * y).sum()
+        total = part if total is None else total + part  # nothing is added to zero: beside absent tangents that is dear
+    return torch.zeros((), dtype=torch.float64) if total is None else total
 
 
 def _with_tape(
@@ -148,11 +146,16 @@ def _with_tape(
 
 def _fold(outputs: Any, leaves: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> list[torch.Tensor]:
     current, weights = list(outputs), list(v)
-    for mode, u in zip(modes, us):
+    for position, (mode, u) in enumerate(zip(modes, us)):
         if mode == "f":
             current = [_tangent(t) for t in current]
-        else:
-            current, weights = [_directional(current, weights, leaves, u)], [torch.ones((), dtype=torch.float64)]
+            continue
+        pairs = _gradients(current, weights, leaves, u)
+        if modes[position + 1 :] == ("f",):
+            # The tangent of ⟨gradient, u⟩ is ⟨tangent of the gradient, u⟩: the product itself need not be differentiated, and beside
+            # u, which has no tangent, that would be dear.
+            return [inner([_tangent(g) for g, _ in pairs], [d for _, d in pairs])]
+        current, weights = [inner([g for g, _ in pairs], [d for _, d in pairs])], [torch.ones((), dtype=torch.float64)]
     return current
 
 
@@ -161,14 +164,13 @@ def _tangent(tensor: torch.Tensor) -> torch.Tensor:
     return torch.zeros_like(primal) if tangent is None else tangent
 
 
-def _directional(current: Tensors, weights: Tensors, leaves: Tensors, u: Tensors) -> torch.Tensor:
-    """⟨∇⟨w, g⟩, u⟩ on the tape."""
-    live = [(t, w) for t, w in zip(current, weights) if t.requires_grad]
+def _gradients(current: Tensors, weights: Tensors, leaves: Tensors, u: Tensors) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """∇⟨w, g⟩ on the tape, each part with its direction; none where nothing is connected."""
+    live = [(t, w if w.dtype == t.dtype else w.to(t.dtype)) for t, w in zip(current, weights) if t.requires_grad]
     if not live:
-        return torch.zeros((), dtype=torch.float64)
-    grads = torch.autograd.grad([t for t, _ in live], leaves, [w.to(t.dtype) for t, w in live], allow_unused=True, create_graph=True)
-    connected = [(g, d) for g, d in zip(grads, u) if g is not None]
-    return inner([g for g, _ in connected], [d for _, d in connected])
+        return []
+    grads = _run_backward(tuple([t for t, _ in live]), tuple([w for _, w in live]), True, True, tuple(leaves), True, False)
+    return [(g, d) for g, d in zip(grads, u) if g is not None]
 
 
 def _with_transforms(

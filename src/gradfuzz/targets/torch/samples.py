@@ -14,7 +14,7 @@ import torch
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.model import Call, Let, Program, Ref
 from gradfuzz.program.values import materialise
-from gradfuzz.targets.base.protocol import SeedProgram, Target
+from gradfuzz.targets.base.protocol import SeedProgram, Target, Trying, anything
 from gradfuzz.targets.base.seeds import each_once
 from gradfuzz.targets.torch.transcribe import NotAProgram, Transcriber, public_name
 
@@ -29,18 +29,18 @@ LABEL_JUMP = 1e-5
 HERMITIAN_WRAPPERS = ("gradcheck_wrapper_hermitian_input",)
 
 
-def sample_seeds(target: Target) -> Iterator[SeedProgram]:
+def sample_seeds(target: Target, trying: Trying = anything) -> Iterator[SeedProgram]:
     """Programs, each of which ran. Ones with the same text come once."""
     _stand_in_for_expecttest()
-    yield from each_once(_all(target))
+    yield from each_once(_all(target, trying))
 
 
-def _all(target: Target) -> Iterator[SeedProgram]:
+def _all(target: Target, trying: Trying) -> Iterator[SeedProgram]:
     from torch.testing._internal.common_methods_invocations import op_db
 
     for info in op_db:
         for dtype in (torch.float64, torch.complex128):
-            if info.supports_autograd and dtype in _dtypes(info):
+            if info.supports_autograd and dtype in _dtypes(info) and trying(public_name(info.op) or info.name, info.name):
                 yield from _operator_seeds(target, info, dtype)
                 break
     try:
@@ -48,7 +48,8 @@ def _all(target: Target) -> Iterator[SeedProgram]:
     except Exception:  # its own imports differ from release to release
         return
     for info in module_db:
-        yield from _module_seeds(target, info)
+        if trying(f"torch.nn.{info.module_cls.__name__}"):
+            yield from _module_seeds(target, info)
 
 
 def _dtypes(info: Any) -> Any:

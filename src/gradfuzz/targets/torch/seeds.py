@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from gradfuzz.program.values import materialise
 from gradfuzz.targets.base.docstrings import examples
 from gradfuzz.targets.base.evaluate import resolve
 from gradfuzz.targets.base.probing import parsed
-from gradfuzz.targets.base.protocol import Overload, SeedProgram
+from gradfuzz.targets.base.protocol import Overload, SeedProgram, Trying
 from gradfuzz.targets.base.seeds import each_once
 from gradfuzz.targets.torch.api import public
 from gradfuzz.targets.torch.modules import is_module_class
@@ -32,19 +32,18 @@ MOST_ATTEMPTS = 160
 TRIANGLE_STEP = 1e-3
 
 
-def library_seeds(target: Any, trying: Callable[[str], bool]) -> Iterator[SeedProgram]:
-    """Programs that ran, each once. `trying` is told of each API before it is tried out, and may say no to it."""
+def library_seeds(target: Any, trying: Trying) -> Iterator[SeedProgram]:
+    """Programs that ran, each once."""
     apis: set[str] = set()
     for seed in each_once(_all(target, apis, trying)):
         apis.add(seed.api)
         yield seed
 
 
-def _all(target: Any, apis: set[str], trying: Callable[[str], bool]) -> Iterator[SeedProgram]:
+def _all(target: Any, apis: set[str], trying: Trying) -> Iterator[SeedProgram]:
     met: set[str] = set()
-    for seed in sample_seeds(target):
-        met |= reached(target, seed.program)
-        yield seed
+    for seed in sample_seeds(target, trying):
+        yield _noted(target, seed, met)
     for path, form in public(target.language):
         if out_of_reach(path.rsplit(".", 1)[-1]) or not trying(path):
             continue
@@ -52,13 +51,19 @@ def _all(target: Any, apis: set[str], trying: Callable[[str], bool]) -> Iterator
         if path not in apis:
             found += probed(target, path, form)
         for seed in found:
-            met |= reached(target, seed.program)
-            yield seed
+            yield _noted(target, seed, met)
     for entry in entries():
         path = f"torch.ops.aten.{entry.operator}" if "." in entry.operator else f"torch.ops.aten.{entry.operator}.default"
         wanted = entry.node not in met and entry.implemented and may_be_called_alone(entry.operator)
-        if wanted and not out_of_reach(entry.operator) and trying(path):
-            yield from probed(target, path, "function")
+        if wanted and not out_of_reach(entry.operator) and trying(path, entry.operator.partition(".")[0]):
+            yield from (replace(seed, reached=(entry.node,), spare=True) for seed in probed(target, path, "function"))
+
+
+def _noted(target: Any, seed: SeedProgram, met: set[str]) -> SeedProgram:
+    """The seed with the rules that it reaches and none before it did."""
+    new = reached(target, seed.program) - met
+    met |= new
+    return replace(seed, reached=tuple(sorted(new)))
 
 
 def probed(target: Any, path: str, form: str, ways: list[Overload] | None = None) -> Iterator[SeedProgram]:

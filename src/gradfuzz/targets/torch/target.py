@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any, Callable
+from typing import Any
 
 import torch
 import torch.autograd.forward_ad as fwd
 
 from gradfuzz.program.model import Program
 from gradfuzz.targets.base.evaluate import Compiler
-from gradfuzz.targets.base.protocol import Overload, Point, Refusal, SeedProgram
+from gradfuzz.targets.base.protocol import Overload, Point, Refusal, SeedProgram, Trying, anything
 from gradfuzz.targets.base.scenario import Scenario
 from gradfuzz.targets.base.ways import declared
 from gradfuzz.targets.homes import Home
@@ -62,7 +62,7 @@ class TorchTarget:
     def classify(self, error: BaseException) -> Refusal:
         return self._refusals.classify(error)
 
-    def seeds(self, trying: Callable[[str], bool] = lambda _: True) -> Iterable[SeedProgram]:
+    def seeds(self, trying: Trying = anything) -> Iterable[SeedProgram]:
         from gradfuzz.targets.torch.seeds import library_seeds
 
         return library_seeds(self, trying)

@@ -1,0 +1,58 @@
+"""Which job is next: urgent ones first, within their share of the workers and of the workers' time."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+Job = dict[str, Any]
+# Of the workers' time, what urgent jobs may take while there are others to run, and what part of the workers they may have at a time.
+URGENT_SHARE = 0.15
+URGENT_WORKERS = 0.5
+
+
+class Jobs:
+    """Jobs that have not begun."""
+
+    def __init__(self, workers: int) -> None:
+        self._most_urgent = max(1, int(URGENT_WORKERS * workers))
+        self.waiting: deque[Job] = deque()
+        self.urgent: deque[Job] = deque()
+        self.put_off: deque[Job] = deque()  # urgent ones that have time: after the others, within the same share
+        self._spent = {True: 0.0, False: 0.0}  # seconds of the processor, by whether the job was urgent
+
+    def __bool__(self) -> bool:
+        return bool(self.waiting or self.urgent or self.put_off)
+
+    def add(self, job: Job, ahead: bool = False, put_off: bool = False) -> None:
+        """`ahead`: before those of its kind; `put_off`: when no other urgent one waits."""
+        queue = self.put_off if put_off else self.urgent if job["urgent"] else self.waiting
+        if ahead:
+            queue.appendleft(job)
+        else:
+            queue.append(job)
+
+    def withdraw(self, number: int) -> bool:
+        """Take back a job that was put off; whether it was still there."""
+        found = [job for job in self.put_off if job["id"] == number]
+        for job in found:
+            self.put_off.remove(job)
+        return bool(found)
+
+    def next(self, urgent_ones: int) -> Job | None:
+        """What another worker is to do, while so many are at urgent jobs."""
+        urgent = self.urgent or self.put_off
+        if urgent and (not self.waiting or self._room(urgent_ones)):
+            return urgent.popleft()
+        return self.waiting.popleft() if self.waiting else None
+
+    def _room(self, urgent_ones: int) -> bool:
+        return urgent_ones < self._most_urgent and self._spent[True] <= URGENT_SHARE * sum(self._spent.values())
+
+    def took(self, job: Job, seconds: float) -> None:
+        """A job has taken so many seconds of the processor."""
+        self._spent[job["urgent"]] += seconds
+
+    def forget(self) -> None:
+        """What was done so far is no share of anything."""
+        self._spent = dict.fromkeys(self._spent, 0.0)

@@ -1,0 +1,111 @@
+"""What is most likely another sight of a known cause waits until the search is over, and is not lost."""
+
+import pytest
+
+from gradfuzz.findings.inside.confirm import Confirmed
+from gradfuzz.findings.inside.suspicion import Suspicion
+from gradfuzz.findings.triage import Triage
+from gradfuzz.oracles.check import Options
+from gradfuzz.oracles.verdict import Verdict
+from gradfuzz.pool.jobs import Jobs
+from gradfuzz.pool.launch import Launch
+from gradfuzz.pool.pool import Event
+from gradfuzz.program import parse
+from gradfuzz.store import Store
+from gradfuzz.targets.base.scenario import Scenario
+from gradfuzz.targets.homes import language_for
+
+PROGRAM = parse('x = tensor((2,), "float64", uniform(0.5, 2.0, seed=1))\ny = torch.sin(x)\n', language_for("torch"))
+
+
+class Queue:
+    """A pool without workers: jobs wait until the test answers them."""
+
+    version = "0"
+
+    def __init__(self):
+        self.jobs, self.asked = Jobs(1), []
+
+    def submit(self, do, urgent=False, ahead=False, put_off=False, **fields):
+        self.asked.append({"id": len(self.asked) + 1, "do": do, "urgent": urgent, **fields})
+        self.jobs.add(self.asked[-1], ahead, put_off)
+        return len(self.asked)
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store(tmp_path / "s.db", create=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def opened(store):
+    return new(store, store.begin("torch", "0", {}))
+
+
+def new(store, number):
+    triage = Triage(Launch("torch"), 1.0, store, number, Queue(), lambda finding: None)
+    triage.take_up(store.suspicions(number))
+    return triage
+
+
+def suspicion(modes, kind="gradient", rule="SinBackward0"):
+    verdict = Verdict("disagree", "gradient", kind, len(modes), [Scenario(modes)], "differs")
+    return Suspicion("torch.sin", PROGRAM, (), Options(len(modes)), verdict, rule)
+
+
+FIRST, SECOND, OTHER = suspicion(("r",)), suspicion(("r", "r")), suspicion(("f",))
+
+
+def answer(triage, key, **data):
+    """A worker did not see it again."""
+    job = next(number for number, case in triage._confirming.items() if case.key == key)
+    triage.handle(Event("done", {"id": job}, {"confirmed": None, **data}))
+
+
+def settled(triage):
+    return list(triage.store.known_keys(triage.campaign))
+
+
+def test_a_higher_order_of_a_known_cause_is_put_off_and_settled_after_all_others(opened):
+    for suspected in (FIRST, SECOND, OTHER):
+        opened.suspect(suspected)
+    assert [case.put_off for case in opened.pending.values()] == [False, True, False] and opened.put_off == 1
+    assert [opened.pool.jobs.next(0)["id"] for _ in range(3)] == [1, 3, 2]
+    answer(opened, SECOND.key)
+    answer(opened, FIRST.key)
+    assert settled(opened) == [FIRST.key]
+    opened.finish()
+    assert settled(opened) == [FIRST.key]  # one that was not put off is still being looked into
+    answer(opened, OTHER.key)
+    assert settled(opened) == [FIRST.key, OTHER.key, SECOND.key] and not opened.waiting
+
+
+def test_a_lower_order_than_the_known_one_is_not_put_off(opened):
+    for suspected in (SECOND, FIRST):
+        opened.suspect(suspected)
+    assert opened.put_off == 0
+
+
+def test_it_is_put_off_again_when_a_campaign_goes_on_whether_the_first_was_settled_or_not(opened, store):
+    for suspected in (FIRST, SECOND):
+        opened.suspect(suspected)
+    assert [case.put_off for case in new(store, opened.campaign).pending.values()] == [False, True]
+    answer(opened, FIRST.key)
+    assert [case.put_off for case in new(store, opened.campaign).pending.values()] == [True]
+
+
+def test_what_another_case_turns_out_to_be_is_not_looked_into_any_more(opened):
+    for suspected in (FIRST, SECOND):
+        opened.suspect(suspected)
+    case = opened.pending[FIRST.key]
+    opened._settle(case, opened._finding("torch.sin", _seen(SECOND), confirmed=True))
+    assert not opened.waiting and not opened.pool.jobs.put_off and store_times(opened) == {SECOND.key: 2}
+
+
+def _seen(suspected):
+    return Confirmed(suspected.mutant, suspected.edits, suspected.verdict, suspected.rule)
+
+
+def store_times(triage):
+    return dict(triage.store.db.execute("select key, times from findings").fetchall())

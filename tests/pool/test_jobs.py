@@ -1,0 +1,52 @@
+"""Which job is next: what is urgent has a share, and what was put off has what is left of it."""
+
+from gradfuzz.pool.jobs import URGENT_SHARE, Jobs
+
+
+def filled(workers=1, waiting=200, urgent=0, put_off=0):
+    jobs = Jobs(workers)
+    for number in range(waiting):
+        jobs.add({"id": number, "urgent": False})
+    for number in range(urgent):
+        jobs.add({"id": 1000 + number, "urgent": True})
+    for number in range(put_off):
+        jobs.add({"id": 2000 + number, "urgent": True}, put_off=True)
+    return jobs
+
+
+def run(jobs, count, seconds=1.0):
+    """One worker: each job takes so long."""
+    done = []
+    for _ in range(count):
+        job = jobs.next(0)
+        jobs.took(job, seconds)
+        done.append(job)
+    return done
+
+
+def test_urgent_jobs_go_first_and_keep_to_their_share():
+    done = run(filled(urgent=100), 100)
+    assert done[0]["urgent"]
+    assert abs(sum(job["urgent"] for job in done) - 100 * URGENT_SHARE) <= 1
+
+
+def test_what_was_put_off_comes_when_nothing_urgent_waits_and_within_the_same_share():
+    done = run(filled(urgent=3, put_off=100), 100)
+    urgent = [job["id"] for job in done if job["urgent"]]
+    assert urgent[:3] == [1000, 1001, 1002] and urgent[3:] == list(range(2000, 2000 + len(urgent) - 3))
+    assert abs(len(urgent) - 100 * URGENT_SHARE) <= 1
+
+
+def test_where_nothing_else_waits_the_share_does_not_matter():
+    assert [job["id"] for job in run(filled(waiting=0, urgent=2, put_off=2), 4)] == [1000, 1001, 2000, 2001]
+
+
+def test_half_of_many_workers_are_left_to_the_others():
+    jobs = filled(workers=4, urgent=9)
+    assert [jobs.next(busy)["urgent"] for busy in (0, 1, 2)] == [True, True, False]
+
+
+def test_a_job_that_was_put_off_can_be_taken_back_until_it_begins():
+    jobs = filled(waiting=0, put_off=2)
+    assert jobs.withdraw(2001) and not jobs.withdraw(2001) and not jobs.withdraw(7)
+    assert jobs.next(0)["id"] == 2000 and not jobs
