@@ -179,4 +179,5 @@ class Engine:
         self.state.restarts = self.pool.restarts
         if self.triage is not None:
             self.state.asked, self.state.wondered = self.triage.asked, self.triage.wondered
+            self.state.asking = self.triage.inquiries.spent
         self.watcher.tick(self.state)

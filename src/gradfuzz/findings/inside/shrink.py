@@ -6,7 +6,8 @@ Every candidate is simpler than what it comes from, so the search ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from typing import Callable
 
@@ -21,27 +22,49 @@ Predicate = Callable[[Program], bool]
 LISTED = 24
 
 
-def shrink_edits(seed: Program, edits: list[Edit], shows: Predicate) -> list[Edit]:
-    """The edits without those that the bug does not need."""
+def fewer_edits(seed: Program, edits: list[Edit]) -> Generator[Program, bool, list[Edit]]:
+    """Hands out mutants with one edit less and is told whether each shows the bug; returns the edits that it needs."""
     kept = list(edits)
     for index in range(len(kept) - 1, -1, -1):
         fewer = kept[:index] + kept[index + 1 :]
-        if _try(apply_all(seed, fewer), shows):
+        if (yield apply_all(seed, fewer)):
             kept = fewer
     return kept
 
 
+def simpler(program: Program) -> Generator[Program, bool, None]:
+    """Hands out simpler Programs, and goes on from each that it is told to show the bug, for as long as there are any."""
+    found: Program | None = program
+    while found is not None:
+        program, found = found, None
+        for candidate in candidates(program):
+            if (yield candidate):
+                found = candidate
+                break
+
+
+def shrink_edits(seed: Program, edits: list[Edit], shows: Predicate) -> list[Edit]:
+    """The edits without those that the bug does not need."""
+    search = fewer_edits(seed, edits)
+    try:
+        candidate = next(search)
+        while True:
+            candidate = search.send(_try(candidate, shows))
+    except StopIteration as end:
+        kept: list[Edit] = end.value
+        return kept
+
+
 def shrink_program(program: Program, shows: Predicate, more_time: Callable[[], bool]) -> Program:
     """Take simpler candidates for as long as one still shows the bug and there is time."""
-    while more_time():
-        for candidate in candidates(program):
-            if not more_time():
-                return program
-            if _try(candidate, shows):
+    search = simpler(program)
+    with contextlib.suppress(StopIteration):
+        candidate = next(search)
+        while more_time():
+            shown = _try(candidate, shows)
+            if shown:
                 program = candidate
-                break
-        else:
-            return program
+            candidate = search.send(shown)
     return program
 
 

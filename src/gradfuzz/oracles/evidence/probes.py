@@ -97,6 +97,15 @@ def jumps(line: Line, from_zero: bool) -> bool:
     return False
 
 
+def switches(line: Line) -> bool:
+    """Whether an output of whole numbers changes over the ladder's finest step, or over a few units."""
+    here = line.trial.choices(line.along, 0.0)
+    if not here:
+        return False
+    there = (line.trial.choices(line.along, sign * step) for sign, step in itertools.product((1, -1), JUMP_STEPS))
+    return any(not all(map(np.array_equal, here, found)) for found in there if len(found) == len(here))
+
+
 def among_slopes_nearby(suspect: Suspect) -> bool:
     """Whether AD lies in the range of slopes at points around: what a generalised derivative may choose from at a kink."""
     return all(_among(suspect, distance) for distance in NEARBY)

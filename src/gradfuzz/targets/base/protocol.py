@@ -117,6 +117,13 @@ class Foreseeing(Point, Protocol):
         """In place of `first`, with the directions of the derivatives that are asked for next."""
 
 
+class Choosing(Point, Protocol):
+    """A point that also tells the outputs which are no floating numbers: indices, permutations, counts."""
+
+    def choices(self, along: Vec, shift: float) -> list[Array]:
+        """These at inputs + shift·along. Raises what the library raises."""
+
+
 class Target(Protocol):
     """A library at a version in this interpreter."""
 
