@@ -208,3 +208,26 @@ def test_a_wrong_slope_at_a_tie_is_no_choice():
 
     found = seen(ManyTarget(largest, tangents, lambda x: [x.argmax()]), [0.5, 0.5]).findings
     assert [f.kind for f in found] == ["kink"]
+
+
+def softplus(x):
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+
+
+def logistic(x):
+    return 1 / (1 + np.exp(-x))
+
+
+# What rounding makes of a few slopes is no evidence for AD.
+BLURRED = {
+    "steps are rounded themselves": (sine(reverse_factor=1.001), np.full(3, 400.0)),
+    "a flat function at tiny numbers": (library(softplus, logistic, reverse_factor=1.5), np.full(3, 1e-8)),
+    "a pole beside another element": (library(lambda x: 1 / np.tan(x), lambda x: -1 / np.sin(x) ** 2, reverse_factor=1.001),
+                                      [-1e-40, 0.7, 1.2, -0.4]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BLURRED)
+def test_rounding_excuses_no_bug(name):
+    told = [bool(seen(*BLURRED[name], Options(order=1, salt=salt)).findings) for salt in range(24)]
+    assert all(told), told
