@@ -136,6 +136,43 @@ def test_where_the_reference_is_silent_the_script_decides_as_before(triage):
     assert triage.asked == {"silent": 1} and not ended.proven and ended.proof.reason
 
 
+TAIL = """x = tensor((2, 3), "float64", listed([40.5, -0.25, 0.5, 1.0, 2.0, 0.75]))
+a = tensor((2, 3), "float64", normal(seed=2), grad=False)
+y = torch.sigmoid(x)
+z = torch.mul(y, 2.0)
+"""
+
+
+def question(text):
+    program = parse(text, language_for("torch"))
+    return Suspicion("torch.sigmoid", program, (), Options(1), Verdict("inconclusive", "reference", scenarios=[REVERSE]))
+
+
+def ended(triage):
+    while triage.pending or triage.inquiries.waiting:
+        for event in triage.pool.poll():
+            triage.handle(event)
+        triage.collect()
+
+
+def test_a_question_that_was_not_answered_is_asked_again_on_resume_and_what_it_finds_is_shrunk(triage):
+    asked = question(TAIL)
+    triage.store.wonder(triage.campaign, asked)
+    triage.take_up([])
+    ended(triage)
+    (found,) = triage.told
+    assert found.kind == "tail" and found.proven and found.verdict.scenarios == [REVERSE]
+    assert [r.elements for r in found.program.inputs.values()] == [1] and len(list(found.program.calls())) == 1
+    assert triage.store.questions(triage.campaign) == {} and triage.wondered == {"proven": 1}
+
+
+def test_a_question_that_finds_nothing_leaves_nothing(triage):
+    triage.store.wonder(triage.campaign, question('x = tensor((2,), "float64", listed([0.5, 40.5]))\ny = torch.tanh(x / 80)\n'))
+    triage.take_up([])
+    ended(triage)
+    assert not triage.told and triage.store.questions(triage.campaign) == {} and sum(triage.wondered.values()) == 1
+
+
 IDENTITIES = """x = tensor((2,), "float64", uniform(0.5, 2.0, seed=1))
 y = planted_torch.wrong_identity(x)
 

@@ -189,7 +189,7 @@ def test_an_older_store_is_read_as_it_is(store, tmp_path):
     store.close()
     with sqlite3.connect(tmp_path / "s.db") as db:  # as the first form was
         db.executescript(
-            "alter table batches drop column until; alter table suspicions drop column times; drop table aliases;"
+            "alter table batches drop column until; alter table suspicions drop column times; drop table aliases; drop table questions;"
             "alter table batches drop column lesson; drop table existing_rules; pragma user_version = 1; pragma journal_mode = delete;"
         )
     db.close()

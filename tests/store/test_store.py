@@ -78,6 +78,20 @@ def test_suspicions_outlive_the_campaign_until_they_are_findings(tmp_path):
     assert store.suspicions(campaign) == [] and store.finding("x").id == "x-1"
 
 
+def test_questions_outlive_the_campaign_until_they_are_answered(tmp_path):
+    store = Store(tmp_path / "s.db", create=True)
+    campaign, other = store.begin("torch", "0", {}), store.begin("torch", "0", {})
+    question = Suspicion(
+        "torch.sin", PROGRAM, (Edit("size", "x", [2]),), Options(1), Verdict("inconclusive", "reference", scenarios=[REVERSE])
+    )
+    first, second = store.wonder(campaign, question), store.wonder(campaign, question)
+    store.close()
+    store = Store(tmp_path / "s.db", create=False)
+    assert store.questions(campaign) == {first: question, second: question} and store.questions(other) == {}
+    store.answered(first)
+    assert list(store.questions(campaign)) == [second]
+
+
 def test_a_finding_comes_back_as_it_was(tmp_path):
     store = Store(tmp_path / "s.db", create=True)
     campaign = store.begin("torch", "0", {})
@@ -115,7 +129,7 @@ def test_an_older_store_gets_what_was_added_and_keeps_what_it_has(tmp_path):
     store.close()
     with sqlite3.connect(path) as db:  # as the first form was
         db.executescript(
-            "alter table batches drop column until; alter table suspicions drop column times; drop table aliases;"
+            "alter table batches drop column until; alter table suspicions drop column times; drop table aliases; drop table questions;"
             "alter table batches drop column lesson; drop table existing_rules; pragma user_version = 1;"
         )
     db.close()

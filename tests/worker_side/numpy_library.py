@@ -70,3 +70,37 @@ class NumpyTarget:
     def classify(self, error):
         kind = "unsupported" if isinstance(error, NotImplementedError) else "internal" if "ASSERT" in str(error) else "error"
         return Refusal(kind, str(error), str(error))
+
+
+class ManyPoint(NumpyPoint):
+    """F with several outputs, and their tangents."""
+
+    def first(self):
+        return self.owner.f(*self._inputs)
+
+    def run(self, scenario, us, v, along=None, shift=0.0):
+        xs = self._inputs if along is None else [x + shift * a for x, a in zip(self._inputs, along.arrays)]
+        values = self.owner.f(*xs)
+        if not scenario.modes:
+            return Outcome(values, values)
+        if scenario.order > 1:
+            raise NotImplementedError("one order only")
+        tangents = self.owner.tangents(xs, us[0].arrays)
+        if scenario.modes == ("f",):
+            return Outcome(values, [t * self.owner.forward_factor for t in tangents])
+        total = sum(np.vdot(w, t).real for w, t in zip(v.arrays, tangents))
+        return Outcome(values, [float(total) * self.owner.reverse_factor], True, [True] * len(values))
+
+    def choices(self, along, shift):
+        return self.owner.choices(*(x + shift * a for x, a in zip(self._inputs, along.arrays)))
+
+
+class ManyTarget(NumpyTarget):
+    """The library: a function of several outputs, their tangents, and outputs of whole numbers, if any."""
+
+    def __init__(self, f, tangents, choices=lambda *xs: [], **factors):
+        super().__init__(f, None, **factors)
+        self.tangents, self.choices = tangents, choices
+
+    def point(self, program, arrays=None):
+        return ManyPoint(self, program, arrays)

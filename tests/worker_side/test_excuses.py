@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy_library import NumpyTarget
+from numpy_library import ManyTarget, NumpyTarget
 
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.evidence.broken import Broken
@@ -96,6 +96,44 @@ def not_a_number_at_the_last(slope):
     return lambda x: np.where(np.arange(x.size) == x.size - 1, np.nan, slope(x))
 
 
+def pivoted(x):
+    """The larger number first, and the other as a part of it: as LU does with the rows of a matrix."""
+    first, second = (x[0], x[1]) if abs(x[0]) >= abs(x[1]) else (x[1], x[0])
+    return [np.array([first, second / first])]
+
+
+def pivoted_tangents(xs, us):
+    (x,), (u,) = xs, us
+    (a, b), (p, q) = (x, u) if abs(x[0]) >= abs(x[1]) else (x[::-1], u[::-1])
+    return [np.array([p, q / a - b * p / a**2])]
+
+
+def row_first(x):
+    return [np.array(abs(x[0]) >= abs(x[1]))]
+
+
+def hermitian(x):
+    return x[0] + x[0].T + 1j * (x[1] - x[1].T)
+
+
+def eigen(x):
+    return list(np.linalg.eigh(hermitian(x)))
+
+
+def eigen_tangents(xs, us):
+    """Vectors are taken to move at right angles to themselves, which is one choice of many."""
+    w, v = eigen(xs[0])
+    turned = v.conj().T @ hermitian(us[0]) @ v
+    gaps = w[None, :] - w[:, None] + np.eye(w.size)
+    return [turned.diagonal().real.copy(), v @ (turned / gaps * (1 - np.eye(w.size)))]
+
+
+def other_sign(xs, us):
+    """All that is moved moves the wrong way."""
+    return [-t for t in eigen_tangents(xs, us)]
+
+
+MATRICES = np.random.default_rng(3).standard_normal((2, 3, 3))
 SOME = [0.0, 1.3, 0.7]
 # excuse: (a healthy library and the numbers at which differences accuse it), (a wrong one and numbers)
 PAIRS = {
@@ -119,6 +157,9 @@ PAIRS = {
     "last places": ((sine(), np.full((3, 4), 1.43e14)), (sine(reverse_factor=1.5), np.full((3, 4), 1.43e3))),
     "not additive": ((NumpyTarget(folded, lambda x: [np.array([[0.3, 0.4]])]), [0.0, 0.0]),
                      (NumpyTarget(folded, lambda x: [np.array([[0.3, 0.4]])]), [0.6, 0.5])),
+    "choice": ((ManyTarget(pivoted, pivoted_tangents, row_first), [1.0, -1.0]),
+               (ManyTarget(pivoted, pivoted_tangents, row_first, reverse_factor=1.5), [1.0, -0.4])),
+    "gauge": ((ManyTarget(eigen, eigen_tangents), MATRICES), (ManyTarget(eigen, other_sign), MATRICES)),
     "domain": ((library(np.tanh, lambda x: np.nan * x), [np.inf]), (library(np.tanh, lambda x: np.nan * x), [1.0])),
     "noisy": ((library(lambda x: 1e17 + x, lambda x: np.nan * x), [1e4]), (library(lambda x: 1e3 + x, lambda x: np.nan * x), [1e4])),
     "too steep": ((library(lambda x: 1e305 * x, lambda x: np.nan * x), [0.1]), (library(lambda x: 1e3 * x, lambda x: np.nan * x), [0.1])),
@@ -153,3 +194,40 @@ def test_it_serves_its_false_alarm(name):
 @pytest.mark.parametrize("name", PAIRS)
 def test_it_does_not_excuse_a_bug(name):
     assert seen(*PAIRS[name][1]).findings
+
+
+def largest(x):
+    return [x.max(keepdims=True)]
+
+
+def test_a_wrong_slope_at_a_tie_is_no_choice():
+    """At equal numbers the index of the largest changes across the steps; the function only bends, and its slopes are known."""
+
+    def tangents(xs, us):
+        return [3.0 * us[0][:1]]
+
+    found = seen(ManyTarget(largest, tangents, lambda x: [x.argmax()]), [0.5, 0.5]).findings
+    assert [f.kind for f in found] == ["kink"]
+
+
+def softplus(x):
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+
+
+def logistic(x):
+    return 1 / (1 + np.exp(-x))
+
+
+# What rounding makes of a few slopes is no evidence for AD.
+BLURRED = {
+    "steps are rounded themselves": (sine(reverse_factor=1.001), np.full(3, 400.0)),
+    "a flat function at tiny numbers": (library(softplus, logistic, reverse_factor=1.5), np.full(3, 1e-8)),
+    "a pole beside another element": (library(lambda x: 1 / np.tan(x), lambda x: -1 / np.sin(x) ** 2, reverse_factor=1.001),
+                                      [-1e-40, 0.7, 1.2, -0.4]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BLURRED)
+def test_rounding_excuses_no_bug(name):
+    told = [bool(seen(*BLURRED[name], Options(order=1, salt=salt)).findings) for salt in range(24)]
+    assert all(told), told

@@ -2,8 +2,12 @@
 
 import numpy as np
 import pytest
+from numpy_library import ManyPoint, ManyTarget
+from test_excuses import MATRICES, eigen, eigen_tangents, other_sign, program
 
+from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.gauge import same_up_to_gauge
+from gradfuzz.targets.base.protocol import Refusal
 
 UNIT = 2.0**-52
 A = np.random.default_rng(1).standard_normal((4, 4))
@@ -41,3 +45,57 @@ def test_factors_may_change_their_signs_together_and_not_alone():
 @pytest.mark.parametrize("outputs", [[np.sin(A[0]), np.cos(A[0])], [A]])
 def test_an_error_of_sign_in_all_outputs_is_no_gauge(outputs):
     assert not same_up_to_gauge(outputs, [-o for o in outputs], UNIT)
+
+
+class Careful(ManyTarget):
+    """A library that refuses the reverse mode of what depends on phases, as some do."""
+
+    def point(self, program, arrays=None):
+        return CarefulPoint(self, program, arrays)
+
+    def classify(self, error):
+        return Refusal("gauge", str(error)) if isinstance(error, ArithmeticError) else super().classify(error)
+
+
+class CarefulPoint(ManyPoint):
+    def run(self, scenario, us, v, along=None, shift=0.0):
+        if scenario.modes == ("r",):
+            turned = np.abs((eigen(self.inputs[0])[1].conj() * v.arrays[1]).sum(axis=0).imag)
+            if turned.max() > 1e-9:
+                raise ArithmeticError("the phases of eigenvectors are free")
+        return super().run(scenario, us, v, along, shift)
+
+
+@pytest.mark.parametrize(
+    "factors, outcome", [({}, "agree"), ({"reverse_factor": 1.001}, "disagree"), ({"forward_factor": 1.001}, "disagree")]
+)
+def test_where_phases_are_free_values_and_projectors_are_judged(factors, outcome):
+    seen = examine(Careful(eigen, eigen_tangents, **factors), program(MATRICES), Options(order=1))
+    assert seen.outcome == outcome, seen.verdicts
+
+
+def test_an_error_of_sign_in_every_output_shows_in_what_is_defined():
+    assert examine(Careful(eigen, other_sign), program(MATRICES), Options(order=1)).outcome == "disagree"
+
+
+def svd(x):
+    return list(np.linalg.svd(x[0]))
+
+
+def svd_tangents(wrong=0.0):
+    def tangents(xs, us):
+        u, s, vh = svd(xs[0])
+        turned = u.T @ us[0][0] @ vh.T
+        gaps = s[None, :] ** 2 - s[:, None] ** 2 + np.eye(s.size)
+        off = 1 - np.eye(s.size)
+        left, right = off * (turned * s + s[:, None] * turned.T) / gaps, off * (s[:, None] * turned + turned.T * s) / gaps
+        return [u @ left + wrong * u, turned.diagonal().copy(), right.T @ vh - wrong * vh]
+
+    return tangents
+
+
+@pytest.mark.parametrize("wrong, found", [(0.0, False), (0.3, True)])
+def test_lengths_of_vectors_are_defined(wrong, found):
+    """What makes one factor longer and the other shorter leaves their product as it is, and is wrong all the same."""
+    target = ManyTarget(svd, svd_tangents(wrong))
+    assert bool(examine(target, program(MATRICES[:1]), Options(order=1)).findings) == found

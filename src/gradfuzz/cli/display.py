@@ -113,6 +113,8 @@ def _asked(state: State) -> str:
     parts = [f"{n} {said}" for said, n in state.asked.most_common()]
     if state.wondered:
         parts.append(f"{sum(state.wondered.values())} mutants asked about ({state.wondered['proven']} of them wrong)")
+    if state.asking and state.cpu:
+        parts.append(f"{100 * sum(state.asking.values()) / (state.cpu + sum(state.asking.values())):.0f} % of the processor")
     return ", ".join(parts)
 
 

@@ -185,4 +185,5 @@ class Engine:
         if self.triage is not None:
             self.state.put_off = self.triage.put_off
             self.state.asked, self.state.wondered = self.triage.asked, self.triage.wondered
+            self.state.asking = self.triage.inquiries.spent
         self.watcher.tick(self.state)

@@ -5,6 +5,7 @@ Nobody waits: answers are handed on when they come.
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,10 @@ MEASURE_LIMIT = 30.0
 MOST_ROUNDS = 12
 # Entries of one question: the derivatives of a small Program in full, those of a large one in part.
 MOST_ENTRIES = 48
+# Where nothing is suspected, so many: what a worker looks at there by itself.
+MOST_WONDERED = 4
+# Questions of curiosity on their way at a time: enough to keep the desk busy, and no more jobs for workers than it can follow.
+AT_ONCE = 4
 # What the library has said about moves is kept for the questions to come, as long as it is not too much.
 MOST_MOVES = 4096
 
@@ -28,6 +33,7 @@ class Inquiry:
     """One question on its way."""
 
     program: dict[str, Any]
+    scenarios: tuple[str, ...]
     then: Callable[[Answer], None]
     measured: dict[str, Any] | None = None
     moves: dict[str, Any] | None = None
@@ -43,38 +49,62 @@ class Inquiries:
         self.target, self.pool, self.desk = target, pool, desk
         self._jobs: dict[int, Inquiry] = {}
         self._at_desk: dict[int, Inquiry] = {}
+        self._curious: deque[Inquiry] = deque()  # where nothing is suspected: they wait for their turn
+        self._wondering = 0  # of these, on their way
         self._moves: dict[str, Any] = {}
+        self.spent: Counter[str] = Counter()  # seconds of the processor: workers' measuring and moves, and proofs
         self._next = 0
 
     @property
     def waiting(self) -> int:
-        return len(self._jobs) + len(self._at_desk)
+        return len(self._jobs) + len(self._at_desk) + len(self._curious)
 
     def ask(
         self, program: Program, scenarios: Sequence[str], then: Callable[[Answer], None], element: str | None = None,
         most: int = MOST_ENTRIES, fresh: bool = True,
     ) -> None:  # fmt: skip
         """`then` is told what the reference says about the derivatives of a Program in these scenarios, all of one order."""
-        data = to_json(program)
-        job = self.pool.submit(
-            "measure", urgent=True, ahead=True, fresh=fresh, limit=MEASURE_LIMIT, program=data, scenarios=list(scenarios), element=element,
-            most=most,
-        )  # fmt: skip
-        self._jobs[job] = Inquiry(data, then, moves={})
+        self._measure(Inquiry(to_json(program), tuple(scenarios), then, moves={}), element, most, fresh)
 
-    def wonder(self, program: Program, measured: dict[str, Any], then: Callable[[Answer], None]) -> None:
-        """The same where nothing is suspected and a worker has said already what AD gives: when there is time."""
-        self._to_desk(Inquiry(to_json(program), then, measured, {}, urgent=False))
+    def wonder(
+        self, program: Program, scenarios: Sequence[str], measured: dict[str, Any] | None, then: Callable[[Answer], None]
+    ) -> None:  # fmt: skip
+        """The same where nothing is suspected, when there is time. `measured`: what AD gives, where a worker has said so already."""
+        self._curious.append(Inquiry(to_json(program), tuple(scenarios), then, measured, {}, urgent=False))
+        self._wonder_on()
+
+    def _wonder_on(self) -> None:
+        while self._curious and self._wondering < AT_ONCE:
+            self._wondering += 1
+            inquiry = self._curious.popleft()
+            if inquiry.measured is None:
+                self._measure(inquiry, None, MOST_WONDERED, fresh=False)
+            else:
+                self._to_desk(inquiry)
+
+    def _measure(self, inquiry: Inquiry, element: str | None, most: int, fresh: bool) -> None:
+        job = self.pool.submit(
+            "measure", urgent=inquiry.urgent, ahead=inquiry.urgent, fresh=fresh, limit=MEASURE_LIMIT, program=inquiry.program, scenarios=list(inquiry.scenarios),
+            element=element, most=most,
+        )  # fmt: skip
+        self._jobs[job] = inquiry
+
+    def _end(self, inquiry: Inquiry, answer: Answer) -> None:
+        if not inquiry.urgent:
+            self._wondering -= 1
+            self._wonder_on()
+        inquiry.then(answer)
 
     def handle(self, event: Event) -> bool:
         """Whether an event was an answer to one of our jobs."""
         inquiry = self._jobs.pop(event.job["id"], None)
         if inquiry is None:
             return False
+        self.spent["measuring" if inquiry.measured is None else "moves"] += event.data.get("seconds", 0.0)
         failed = event.data.get("failed") or event.data.get("cause") if event.kind == "died" or "failed" in event.data else None
         if inquiry.measured is None:
             if failed:
-                inquiry.then({"silent": f"what AD gives could not be had: {failed}"})
+                self._end(inquiry, {"silent": f"what AD gives could not be had: {failed}"})
             else:
                 inquiry.measured = {k: v for k, v in event.data.items() if k not in ("done", "seconds")}
                 self._to_desk(inquiry)
@@ -101,13 +131,14 @@ class Inquiries:
         """Take what the desk has finished: answers are handed on, and what it needs to know is asked of a worker."""
         while not self.desk.finished.empty():
             number, answer = self.desk.finished.get()
+            self.spent["proofs"] += answer.pop("seconds", 0.0)
             inquiry = self._at_desk.pop(number, None)
             if inquiry is None:
                 continue
             if "needs" not in answer:
-                inquiry.then(answer)
+                self._end(inquiry, answer)
             elif inquiry.rounds >= MOST_ROUNDS:
-                inquiry.then({"silent": "too many moves"})
+                self._end(inquiry, {"silent": "too many moves"})
             else:
                 self._need(inquiry, answer["needs"])
 

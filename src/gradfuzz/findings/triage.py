@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from gradfuzz.errors import ProgramError
+from gradfuzz.findings.alone import REFERENCE, look_again, verdict_of
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.inquiry import Answer, Inquiries
 from gradfuzz.findings.inside.confirm import Confirmed
@@ -16,13 +17,12 @@ from gradfuzz.findings.inside.same import finding_key, probable_cause
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.findings.labels import label_for
 from gradfuzz.findings.postmortem import Death, DeathDesk
-from gradfuzz.findings.proof import Proof, kind_of, proof_from
+from gradfuzz.findings.proof import Proof, proof_from
 from gradfuzz.findings.script import script
-from gradfuzz.oracles.verdict import ACCURACY, DISAGREE, GRADIENT, KINK, NONFINITE, PRECISION, TAIL, WAY, Verdict
+from gradfuzz.oracles.verdict import ACCURACY, GRADIENT, KINK, NONFINITE, PRECISION, TAIL, WAY
 from gradfuzz.pool.launch import Launch
 from gradfuzz.pool.pool import Event, Pool
 from gradfuzz.reference.desk import Desk
-from gradfuzz.targets.base.scenario import Scenario
 from gradfuzz.targets.homes import language_for
 
 CONFIRM_LIMIT = 90.0
@@ -31,9 +31,6 @@ SCRIPT_LIMIT = 60.0
 ABOUT_NUMBERS = (GRADIENT, ACCURACY, NONFINITE, KINK, PRECISION, WAY, TAIL)
 # A key that was refuted this often is not looked into again: elsewhere the same function may still be wrong.
 REFUTED_OFTEN = 3
-# The oracle of verdicts that the reference alone has seen; they are looked at again in as many entries as a worker looked at.
-REFERENCE = "reference"
-MOST_ENTRIES_AGAIN = 8
 
 
 class Pending(Protocol):
@@ -58,6 +55,12 @@ class Keeper(Protocol):
     def met_again(self, campaign: int, key: str, times: int = 1) -> None: ...
 
     def settle(self, campaign: int, key: str, final: str, finding: Finding | None = None) -> int: ...
+
+    def wonder(self, campaign: int, question: Suspicion) -> int: ...
+
+    def answered(self, number: int) -> None: ...
+
+    def questions(self, campaign: int) -> dict[int, Suspicion]: ...
 
 
 @dataclass
@@ -121,30 +124,29 @@ class Triage:
         for case in cases:
             with contextlib.suppress(ProgramError):
                 self._begin(case.key, case.report.check(language))
+        for number, question in self.store.questions(self.campaign).items():
+            with contextlib.suppress(ProgramError):
+                self._wonder(number, question.check(language))
 
     def suspect(self, suspicion: Suspicion) -> str:
         """A worker's suspicion; returns its key."""
         self._meet(suspicion.key, suspicion)
         return suspicion.key
 
-    def wonder(self, suspicion: Suspicion, measured: dict[str, Any]) -> None:
+    def wonder(self, question: Suspicion, measured: dict[str, Any]) -> None:
         """Nothing is suspected; the reference is asked all the same, when there is time. What it proves wrong is suspected then."""
-        self.inquiries.wonder(suspicion.mutant, measured, lambda answer: self._wondered(suspicion, answer))
+        self._wonder(self.store.wonder(self.campaign, question), question, measured)
 
-    def _wondered(self, suspicion: Suspicion, answer: Answer) -> None:
+    def _wonder(self, number: int, question: Suspicion, measured: dict[str, Any] | None = None) -> None:
+        self.inquiries.wonder(question.mutant, question.verdict.names, measured, lambda answer: self._wondered(number, question, answer))
+
+    def _wondered(self, number: int, question: Suspicion, answer: Answer) -> None:
         proof = proof_from(answer)
         self.wondered[proof.verdict] += 1
         if proof.matters:
-            self._meet_proof(suspicion, proof)
-
-    def _meet_proof(self, suspicion: Suspicion, proof: Proof) -> None:
-        scenarios = [Scenario.named(name) for name in proof.wrong]
-        got = next(iter(value for name, value in (proof.got or {}).items() if name in proof.wrong))
-        verdict = Verdict(
-            DISAGREE, REFERENCE, kind_of(proof), len(proof.along), scenarios, "differs from the exact derivative", float(proof.number), got,
-            detail={"numbers": dict(proof.got or {})},
-        )  # fmt: skip
-        self._meet(finding_key(suspicion.api, suspicion.rule, verdict), replace(suspicion, verdict=verdict))
+            verdict = verdict_of(proof)
+            self._meet(finding_key(question.api, question.rule, verdict), replace(question, verdict=verdict))
+        self.store.answered(number)
 
     def bury(self, death: Death) -> str:
         """A worker died on a mutant. Each (API, cause) is looked into once, on the side. Returns the cause."""
@@ -184,20 +186,17 @@ class Triage:
         self._confirming[case.job] = case
 
     def _again(self, case: Case, suspicion: Suspicion) -> None:
-        """What the reference alone has seen is asked once more, with what a fresh process gives."""
-        verdict = suspicion.verdict
-        seen = Confirmed(suspicion.mutant, suspicion.edits, verdict, suspicion.rule, salt=suspicion.options.salt)
-        finding = self._finding(suspicion.api, seen, confirmed=True)
+        """What the reference alone has seen is seen again and made small with its help."""
 
-        def told(answer: Answer) -> None:
-            proof = proof_from(answer)
-            if proof.matters:
-                self._run_script(case, self._with_proof(replace(finding, mutates=bool(answer["mutates"])), proof))
-            else:
-                case.finding = replace(finding, confirmed=False, proof=proof)
-                self._settle_in_turn()
+        def ended(seen: Confirmed | None, proof: Proof) -> None:
+            if seen is not None:
+                self._run_script(case, self._with_proof(self._finding(suspicion.api, seen, confirmed=True), proof))
+                return
+            unseen = Confirmed(suspicion.mutant, suspicion.edits, suspicion.verdict, suspicion.rule)
+            case.finding = replace(self._finding(suspicion.api, unseen, confirmed=False), proof=proof)
+            self._settle_in_turn()
 
-        self.inquiries.ask(finding.program, verdict.names, told, most=MOST_ENTRIES_AGAIN)
+        look_again(self.inquiries, suspicion, ended)
 
     def handle(self, event: Event) -> None:
         """An answer to one of our jobs."""

@@ -9,6 +9,7 @@ a kink from a smooth point, and an edge of the domain from its inside.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Callable
 
 import numpy as np
@@ -52,7 +53,7 @@ class Side:
 
 @dataclass
 class Estimate:
-    """What the ladder says about the derivative at t = 0."""
+    """What the ladder says about the derivative at t = 0. What follows from that is worked out once."""
 
     first_step: float = FIRST_STEP
     value: float = float("nan")
@@ -63,7 +64,7 @@ class Estimate:
     right: Side | None = None
     rungs: list[tuple[Array, Array]] = field(default_factory=list)  # central differences by component, and what rounding can do
 
-    @property
+    @cached_property
     def usable(self) -> bool:
         return bool(np.isfinite(self.value) and np.isfinite(self.error))
 
@@ -72,7 +73,7 @@ class Estimate:
         """The function lives on one side only: an edge of its domain."""
         return (self.left is None) != (self.right is None)
 
-    @property
+    @cached_property
     def kink(self) -> bool:
         """The one-sided derivatives differ by more than their error bars."""
         if self.left is None or self.right is None:
@@ -89,7 +90,7 @@ class Estimate:
         high = np.maximum(self.left.value + self.left.error, self.right.value + self.right.error)
         return float(low.sum()), float(high.sum())
 
-    @property
+    @cached_property
     def growing(self) -> bool:
         """A component's slopes keep growing by a steady factor towards the finest steps: there is no limit, whatever coarser steps say."""
         last = self.rungs[-GROWING_RUNGS:]
@@ -142,39 +143,49 @@ def estimate(line: Line, at_zero: Array, epsilon: float, first_step: float = FIR
             measured = np.zeros(at_zero.shape) if rounded_steps else noise_level(line, at_zero, first_step / FIRST_STEP)
         except ValueError:  # the line changes its number of components
             return found
-    steps, centrals, floors, rights, lefts = [], [], [], [], []
-    zero_ok = bool(np.all(np.isfinite(at_zero)))
-    units = ROUNDING_UNITS
     with np.errstate(all="ignore"):
-        for rung in range(RUNGS):
-            t = first_step * RATIO**-rung
-            plus, minus = line(t), line(-t)
-            plus_ok, minus_ok = (side.shape == at_zero.shape and bool(np.isfinite(side).all()) for side in (plus, minus))
-            noise = ROUNDING_UNITS * epsilon / t
-            if plus_ok and zero_ok:
-                rights.append((t, (plus - at_zero) / t, noise * (np.abs(plus) + np.abs(at_zero)) + units * measured / t))
-            if minus_ok and zero_ok:
-                lefts.append((t, (at_zero - minus) / t, noise * (np.abs(minus) + np.abs(at_zero)) + units * measured / t))
-            if plus_ok and minus_ok:
-                slopes = (plus - minus) / (2 * t)
-                rounding = (np.abs(plus) + np.abs(minus)) * (noise / 2)
-                floor = rounding + units * measured / t
-                if rounded_steps:
-                    floor = floor + STEP_UNITS * DOUBLE_UNIT / t * np.abs(slopes)
-                steps.append(t)
-                centrals.append(float(slopes.sum()))
-                floors.append(float(floor.sum()))
-                found.rungs.append((slopes, rounding))
-        found.steps = list(zip(steps, centrals, floors))
+        steps = first_step * RATIO ** -np.arange(RUNGS)
+        ahead, behind = [line(float(t)) for t in steps], [line(-float(t)) for t in steps]
+        right, left = (
+            np.array([side.shape == at_zero.shape and bool(np.isfinite(side).all()) for side in ends]) for ends in (ahead, behind)
+        )
+        plus, minus = _rows(ahead, right, at_zero), _rows(behind, left, at_zero)
+        both, size = right & left, np.abs(at_zero)
+        taken, noise = _column(steps, at_zero), _column(ROUNDING_UNITS * epsilon / steps, at_zero)
+        blur = ROUNDING_UNITS * measured / taken
+        sized_plus, sized_minus = np.abs(plus), np.abs(minus)
+        slopes = (plus - minus)[both] / (2 * taken[both])
+        rounding = (sized_plus + sized_minus)[both] * (noise[both] / 2)
+        floor = rounding + blur[both]
+        if rounded_steps:
+            floor = floor + STEP_UNITS * DOUBLE_UNIT / taken[both] * np.abs(slopes)
+        centrals, floors = (rows.sum(axis=tuple(range(1, rows.ndim))).tolist() for rows in (slopes, floor))
+        found.rungs = list(zip(slopes, rounding))
+        found.steps = list(zip(steps[both].tolist(), centrals, floors))
         found.value, found.error, settled = _ridders(centrals, floors)
         # Where the table settled: further down slopes are noise, and noise is no size to measure an error by.
         found.magnitude = float(np.abs(found.rungs[settled][0]).sum()) if found.rungs else 0.0
+        if not np.isfinite(at_zero).all():
+            right = left = np.zeros(RUNGS, bool)
+        rights, lefts = (plus - at_zero)[right] / taken[right], (at_zero - minus)[left] / taken[left]
         # An even function has no central slope: at a kink like that of a norm at zero only its sides show how fast it moves.
-        sides = max((float(np.abs(slope).sum()) for _, slope, _ in (*rights[:1], *lefts[:1])), default=0.0)
-        if float(measured.sum()) > TOO_NOISY * max(float(np.abs(at_zero).sum()), found.magnitude, sides):
+        sides = max((float(np.abs(side[0]).sum()) for side in (rights, lefts) if len(side)), default=0.0)
+        if float(measured.sum()) > TOO_NOISY * max(float(size.sum()), found.magnitude, sides):
             found.error = float("inf")  # not rounding: the function has a life of its own at that scale
-        found.right, found.left = _one_sided(rights), _one_sided(lefts)
+        found.right = _one_sided(rights, (noise * (sized_plus + size) + blur)[right])
+        found.left = _one_sided(lefts, (noise * (sized_minus + size) + blur)[left])
     return found
+
+
+def _column(numbers: Array, like: Array) -> Array:
+    """One number a rung, to go with components of that shape."""
+    return numbers.reshape(-1, *[1] * like.ndim)
+
+
+def _rows(ends: list[Array], there: Array, like: Array) -> Array:
+    """One row a rung; NaN where the function left its domain or changed its shape."""
+    missing = np.full(like.shape, np.nan)
+    return np.stack([end if ok else missing for end, ok in zip(ends, there)])
 
 
 def _ridders(slopes: list[float], floors: list[float]) -> tuple[float, float, int]:
@@ -202,19 +213,13 @@ def _ridders(slopes: list[float], floors: list[float]) -> tuple[float, float, in
     return best, best_error if contradicted < 2 else float("inf"), row_of_best
 
 
-def _one_sided(rungs: list[tuple[float, Array, Array]]) -> Side | None:
-    """One extrapolation step on one-sided differences, settled where neighbouring rungs agree best."""
-    if len(rungs) < 3:
+def _one_sided(slopes: Array, floors: Array) -> Side | None:
+    """One extrapolation step on one-sided differences, settled, component by component, where neighbouring rungs agree best."""
+    if len(slopes) < 3:
         return None
-    sharper = []
-    for (_, coarse, _), (_, fine, floor) in zip(rungs, rungs[1:]):
-        sharper.append(((RATIO * fine - coarse) / (RATIO - 1), floor))
-    best: Side | None = None
-    for (before, _), (after, floor) in zip(sharper, sharper[1:]):
-        error = np.abs(after - before) + 2 * floor
-        if best is None:
-            best = Side(after, error)
-        else:
-            better = error < best.error
-            best = Side(np.where(better, after, best.value), np.where(better, error, best.error))
-    return best
+    sharper = (RATIO * slopes[1:] - slopes[:-1]) / (RATIO - 1)
+    errors = np.abs(sharper[1:] - sharper[:-1]) + 2 * floors[2:]
+    ranked = errors.copy()
+    ranked[1:][np.isnan(ranked[1:])] = np.inf  # what overflowed is no better than what came before
+    best = ranked.argmin(axis=0)[None]
+    return Side(np.take_along_axis(sharper[1:], best, 0)[0], np.take_along_axis(errors, best, 0)[0])

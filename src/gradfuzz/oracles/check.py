@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from gradfuzz.oracles.gauge import check_defined
 from gradfuzz.oracles.gradient import check_gradient
 from gradfuzz.oracles.precision import check_precision
 from gradfuzz.oracles.refused import check_refused, check_unseen
@@ -122,7 +123,9 @@ def _examine_order(trial: Trial, order: int, options: Options, low: bool, failed
         outcome = trial.outcome(scenario)
         if isinstance(outcome, Refusal):
             if outcome.kind == "gauge":
-                # The library has found that the outputs are free up to a phase: no derivative of them means anything.
+                # The library has found that the outputs are free up to a phase: no derivative of the vectors themselves means anything.
+                if order == 1 and not low:
+                    return check_defined(trial, outcome.message[:200])
                 return [Verdict(INCONCLUSIVE, "status", order=order, reason=f"gauge: {outcome.message[:200]}")]
             verdicts.append(check_status(trial, scenario, outcome))
             continue

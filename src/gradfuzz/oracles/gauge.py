@@ -10,14 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from gradfuzz.oracles.evidence.invariants import Judged, invariants_of
 from gradfuzz.oracles.trial import Trial
+from gradfuzz.oracles.verdict import AGREE, DISAGREE, GRADIENT, INCONCLUSIVE, Verdict
 from gradfuzz.targets.base.protocol import Outcome
-from gradfuzz.targets.base.scenario import DIRECT
+from gradfuzz.targets.base.scenario import DIRECT, FORWARD, REVERSE
 
 Array = Any
 
 # What the invariants may differ by, in units of the last place: a decomposition is an iteration, and another kernel takes another path.
 UNITS = 2.0**14
+FIRST_ORDER = (REVERSE, FORWARD)
 
 
 def draws(trial: Trial) -> bool:
@@ -43,6 +46,26 @@ def same_up_to_gauge(ours: list[Array], theirs: list[Array], epsilon: float) -> 
         return False
     products = list(zip(_products(ours), _products(theirs)))
     return bool(products) and all(_close(a, b, bar) for a, b in products)
+
+
+def check_defined(trial: Trial, reason: str) -> list[Verdict]:
+    """The first derivative of a decomposition whose vectors are free, judged on what is defined of it: values, projectors, products."""
+    defined = invariants_of(trial.direct, trial.inputs)
+    if defined is None or not trial.finite:
+        return [Verdict(INCONCLUSIVE, "status", order=1, reason=f"gauge: {reason}")]
+    judged = Judged(trial, defined, trial.direction(0), FIRST_ORDER)
+    right = {scenario: judged.right(scenario) for scenario in judged.numbers}
+    wrong = [scenario for scenario, is_right in right.items() if is_right is False]
+    if wrong:
+        first = wrong[0]
+        told = f"{first.name} differs from the numeric derivative of projectors and products, which no choice of phases changes"
+        detail = {"numbers": {s.name: n for s, n in judged.numbers.items()}, "numeric": judged.numeric.value}
+        return [
+            Verdict(DISAGREE, "gradient", GRADIENT, 1, wrong, told, judged.numeric.value, judged.numbers[first], judged.bar(first), detail)
+        ]
+    if right and all(right.values()):
+        return [Verdict(AGREE, "gradient", order=1, reason="in all that no choice of phases changes")]
+    return [Verdict(INCONCLUSIVE, "status", order=1, reason=f"gauge: {reason}")]
 
 
 def _phases(ours: Array, theirs: Array, bar: float) -> bool:

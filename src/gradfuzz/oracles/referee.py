@@ -184,7 +184,7 @@ def inconclusive(order: int, line: Line, heard: Sequence[Heard]) -> Verdict:
 def _finding(kind: str, order: int, line: Line, wrong: list[Scenario], element: str | None, reason: str) -> Verdict:
     numeric = line.numeric
     number = line.numbers[wrong[0]]
-    agreeing = sum(1 for _, slope, floor in numeric.steps if abs(slope - number) <= 4 * floor + line.bars[wrong[0]])
+    agreeing = sum(1 for _, slope, floor in numeric.steps if abs(slope - number) <= 4 * floor + line.ad_bar(wrong[0]))
     detail = {
         "element": element,
         "along": line.entries(),

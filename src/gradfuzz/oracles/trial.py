@@ -13,7 +13,7 @@ from gradfuzz.program.model import DISCRETE, Program
 from gradfuzz.program.values import materialise, project
 from gradfuzz.targets.base.dtypes import DOUBLE_UNIT as DOUBLE_UNIT
 from gradfuzz.targets.base.dtypes import as_double
-from gradfuzz.targets.base.protocol import Foreseeing, Outcome, Point, Refusal, Target, Vec
+from gradfuzz.targets.base.protocol import Choosing, Foreseeing, Outcome, Point, Refusal, Target, Vec
 from gradfuzz.targets.base.scenario import DIRECT, Scenario, nestings
 
 Array = Any
@@ -153,6 +153,17 @@ class Trial:
             if refusal.kind == "poisoned":
                 raise Poisoned from error
             return refusal
+
+    def choices(self, along: Vec, shift: float) -> list[Array]:
+        """Outputs of whole numbers at inputs + shift·along; none where the library does not tell."""
+        if not hasattr(self.point, "choices"):
+            return []
+        try:
+            return cast(Choosing, self.point).choices(along, shift)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:
+            return []
 
     def number(self, outcome: Outcome, v: Vec | None = None) -> float:
         """The projection ⟨v, J u⟩ (of any order) that every scenario must agree on."""

@@ -10,6 +10,7 @@ import selectors
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -101,10 +102,12 @@ def main() -> None:
         os.nice(NICENESS)
     with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
         for line in sys.stdin.buffer:
+            began = time.process_time()
             try:
                 found = answer(json.loads(line))
             except Exception as error:  # a question that we cannot take is no reason to end a campaign
                 found = {"silent": f"not known: {type(error).__name__}: {error}"}
+            found["seconds"] = time.process_time() - began
             sys.stdout.write(json.dumps(found, default=str) + "\n")
             sys.stdout.flush()
 

@@ -164,5 +164,9 @@ def pending_of(row: sqlite3.Row) -> Pending:
     return Pending(a(str, row["key"]), report, count(row["times"]) if "times" in row.keys() else 1)  # noqa: SIM118 - a row is no dict
 
 
+def question_of(row: sqlite3.Row) -> tuple[int, Suspicion]:
+    return count(row["number"]), Suspicion.from_json(_object(row["report"]))
+
+
 def pending_json(report: Suspicion | Death) -> str:
     return json.dumps({"death": report.to_json()} if isinstance(report, Death) else report.to_json())

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from gradfuzz.errors import StoreError
 from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.store import reading, salvage
 from gradfuzz.store.opening import connect_to_read
 from gradfuzz.store.reading import BatchRow, Pending
@@ -122,6 +123,10 @@ class Records:
     def suspicions(self, campaign: int) -> list[Pending]:
         """What waits to be looked into, in the order in which it was met."""
         return list(self._read("suspicions", reading.pending_of, campaign))
+
+    def questions(self, campaign: int) -> dict[int, Suspicion]:
+        """What the reference has not answered yet, by number."""
+        return dict(self._read("questions", reading.question_of, campaign))
 
     def known_keys(self, campaign: int) -> dict[str, bool]:
         """The keys of findings, and whether each was confirmed."""

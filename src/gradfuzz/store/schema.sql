@@ -53,3 +53,8 @@ create table aliases (             -- suspicions that turned out to be a finding
     final text not null,
     primary key (campaign, key)
 );
+create table questions (           -- nothing is suspected: what the reference is asked when there is time
+    number integer primary key,
+    campaign integer not null references campaigns(id),
+    report text not null           -- JSON: the mutant, and the scenarios in question
+);

@@ -30,6 +30,8 @@ _ADDED = {
     "alter table suspicions add column times integer not null default 1;"
     "create table if not exists aliases (campaign integer not null references campaigns(id), key text not null,"
     " final text not null, primary key (campaign, key));",
+    4: "create table if not exists questions (number integer primary key, campaign integer not null references campaigns(id),"
+    " report text not null);",
 }
 
 
@@ -145,6 +147,16 @@ class Store(Records):
         """A finding, or a suspicion that waits, was met so many times more."""
         for table in ("findings", "suspicions"):
             self._write(f"update {table} set times = times + ? where campaign = ? and key = ?", times, campaign, key)
+
+    def wonder(self, campaign: int, question: Suspicion) -> int:
+        """Nothing is suspected, and the reference is to be asked all the same; returns the question's number."""
+        with self.transaction():
+            row = self.db.execute("insert into questions (campaign, report) values (?, ?)", (campaign, pending_json(question)))
+        return int(row.lastrowid or 0)
+
+    def answered(self, number: int) -> None:
+        """A question is one no longer."""
+        self._write("delete from questions where number = ?", number)
 
     def add_finding(self, campaign: int, key: str, finding: Finding) -> None:
         """The finished finding, in the place of its suspicion and of what was kept under its key; times add up."""

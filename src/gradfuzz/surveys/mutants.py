@@ -28,6 +28,7 @@ from gradfuzz.store.reading import BatchRow
 from gradfuzz.surveys.depth import Depths
 from gradfuzz.surveys.profiles import chosen
 from gradfuzz.surveys.schedule import Batch, Schedule
+from gradfuzz.targets.base.scenario import Scenario
 from gradfuzz.targets.base.seeds import SHARDS
 from gradfuzz.worker.depth import Depth
 
@@ -199,7 +200,7 @@ class Mutants:
         told = 0 if running.before is None else running.before.until
         fields = {
             "api": seed.api, "program": seed.program, "rng": batch.rng, "weights": dict(batch.weights), "depth": running.depth.to_json(),
-            "told": told, "cover": None if batch.cover is None else batch.cover.to_json(),
+            "told": told, "number": batch.number, "cover": None if batch.cover is None else batch.cover.to_json(),
         }  # fmt: skip
         return Task("batch", fields, batch.count, batch.start, batch.number)
 
@@ -280,8 +281,9 @@ class Mutants:
         seed = self.seeds[running.batch.seed_index]
         for question in running.questions:
             options, edits = Options.from_json(question["options"]), tuple(Edit.from_json(e) for e in question["edits"])
-            verdict = Verdict(INCONCLUSIVE, "reference")
+            verdict = Verdict(INCONCLUSIVE, "reference", scenarios=[Scenario.named(name) for name in question["scenarios"]])
             self.triage.wonder(Suspicion(seed.api, from_json(seed.program), edits, options, verdict), question["measured"])
+            self.triage.inquiries.spent["measuring"] += question["seconds"]
         counts = {outcome: count for outcome, count in zip(RANK, running.counts) if count}
         cover = None if running.batch.cover is None else running.cover
         told = Lesson(sorted(running.features), running.edits, sorted(keys), sorted(orders), running.deaths, cover, running.grown)

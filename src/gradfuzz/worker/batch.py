@@ -43,6 +43,8 @@ MOST_NUMBERS_ASKED = 256
 # What AD gives for it costs as much as examining one more mutant at most: few entries, of order one; of order two in one batch of so many.
 ENTRIES_ASKED, ENTRIES_OF_A_SEED = 4, 2
 SECOND_ORDER_EVERY = 4
+# Batches that go on with a seed ask so seldom: the reference follows a few questions a second.
+LATER_ASKS_EVERY = 8
 # A seed whose mutants take seconds each gives way to the others after so much of the processor's time.
 MOST_SECONDS = 12.0
 
@@ -62,7 +64,8 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     failed: Counter[int] = Counter()  # by family: invalid mutants
     told: Counter[int] = Counter()  # and mutants with findings
     questions: list[dict[str, Any]] = []
-    asked_far_out = False
+    number = job.get("number", 0)
+    asked_far_out = job["start"] > 0 and number % LATER_ASKS_EVERY > 0
     scents: dict[str, Scent] = {}  # by what is wrong
     asked: set[str] = set()  # refusals that were put to the derivatives
     for index in range(job["start"], job["count"]):
@@ -90,8 +93,8 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
         failed[family] += seen.outcome == INVALID
         tally.meet(drawing, index, seen.outcome != INVALID)
         tally.take(edits, program, options, seen)
-        if index == 0 or (not asked_far_out and far_out(seen)):
-            questions.extend(question(edits, options, seen, index, depth.salt % SECOND_ORDER_EVERY == 0))
+        if index >= job.get("told", 0) and (index == 0 or (not asked_far_out and far_out(seen))):
+            questions.extend(question(edits, options, seen, index, number % SECOND_ORDER_EVERY == 0))
             asked_far_out |= index > 0
         if seen.findings:
             told[family] += 1
@@ -147,7 +150,7 @@ def far_out(seen: Examination) -> bool:
 
 def question(edits: list[Edit], options: Options, seen: Examination, index: int, second: bool) -> list[dict[str, Any]]:
     """What AD gives for a mutant, for the reference to judge; nothing for one that is too large, not finite or random."""
-    trial = seen.trial
+    trial, began = seen.trial, time.process_time()
     if trial is None or not trial.outputs or seen.findings or trial.point.random or not trial.finite or not trial.finite_inputs:
         return []
     if sum(x.size for x in (*trial.inputs, *trial.outputs)) > MOST_NUMBERS_ASKED:
@@ -159,8 +162,8 @@ def question(edits: list[Edit], options: Options, seen: Examination, index: int,
     numbers = measured(
         trial, scenarios, ENTRIES_ASKED if index else ENTRIES_OF_A_SEED, elsewhere=index > 0
     )  # a seed's own numbers are ordinary ones
-    names = [s.name for s in scenarios]
-    return [{"edits": [e.to_json() for e in edits], "options": options.to_json(), "scenarios": names, "measured": numbers}]
+    asked = {"edits": [e.to_json() for e in edits], "options": options.to_json(), "scenarios": [s.name for s in scenarios]}
+    return [{**asked, "measured": numbers, "seconds": time.process_time() - began}]
 
 
 class Tally:

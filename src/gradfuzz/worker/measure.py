@@ -72,13 +72,24 @@ def choose(
     count = len(outputs) * len(inputs) ** max(0, order - 1) * (len(last) if order else 1)
     if count <= most:
         return list(product(outputs, product(*[inputs] * (order - 1), last) if order else [()])), True
-    # Too many: what an element does to itself, then whatever lies a fixed stride apart, so that every part gets its turn.
-    own = [(o, (i,) * order) for o, i in zip(outputs, inputs)] if len(outputs) == len(inputs) and element is None else []
+    # Too many: what the elements of the most unusual size do to themselves, then whatever lies a fixed stride apart, so that every part
+    # gets its turn.
+    if element is not None:
+        own = []
+    elif len(outputs) == len(inputs):
+        own = [(o, (i,) * order) for _, o, i in sorted(zip([_unusual(i, arrays) for i in inputs], outputs, inputs))]
+    else:
+        own = [(outputs[k % len(outputs)], (i,) * order) for k, i in enumerate(sorted(inputs, key=lambda i: _unusual(i, arrays)))]
     every = product(outputs, product(*[inputs] * (order - 1), last))
     stride = max(1, math.ceil(count / most))
     spread = list(islice(every, 0, None, stride))
-    half = own[:: max(1, math.ceil(len(own) / max(1, most // 2)))]
-    return list(dict.fromkeys([*half, *spread]))[:most], False
+    return list(dict.fromkeys([*own[: most // 2], *spread]))[:most], False
+
+
+def _unusual(spot: Spot, arrays: Sequence[Array]) -> float:
+    """The smaller, the further the number is from one in size: tails are met there."""
+    size = float(abs(arrays[spot[0]].reshape(-1)[spot[1]]))
+    return -abs(math.log10(size)) if 0.0 < size < math.inf else 0.0
 
 
 def label(spot: Spot, names: Sequence[str], arrays: Sequence[Array]) -> str:

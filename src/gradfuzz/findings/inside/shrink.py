@@ -6,7 +6,8 @@ Every candidate is simpler than what it comes from, so the search ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import Callable
@@ -22,38 +23,57 @@ Predicate = Callable[[Program], bool]
 LISTED = 24
 
 
-def shrink_edits(seed: Program, edits: list[Edit], shows: Predicate) -> list[Edit]:
-    """The edits without those that the bug does not need."""
+def fewer_edits(seed: Program, edits: list[Edit]) -> Generator[Program, bool, list[Edit]]:
+    """Hands out mutants with one edit less and is told whether each shows the bug; returns the edits that it needs."""
     kept = list(edits)
     for index in range(len(kept) - 1, -1, -1):
         fewer = kept[:index] + kept[index + 1 :]
-        if _try(apply_all(seed, fewer), shows):
+        if (yield apply_all(seed, fewer)):
             kept = fewer
     return kept
 
 
+def simpler(program: Program) -> Generator[Program, bool, None]:
+    """Hands out simpler Programs, and goes on from each that it is told to show the bug, for as long as there are any.
+
+    It goes through them in turn: what did not show the bug before a step was taken seldom does after it, and has to wait.
+    """
+    while True:
+        begun, failed, stepped = program, 0, True
+        while stepped:
+            stepped = False
+            for candidate in islice(candidates(program), failed, None):
+                if (yield candidate):
+                    program, stepped = candidate, True
+                    break
+                failed += 1
+        if program is begun:
+            return
+
+
+def shrink_edits(seed: Program, edits: list[Edit], shows: Predicate) -> list[Edit]:
+    """The edits without those that the bug does not need."""
+    search = fewer_edits(seed, edits)
+    try:
+        candidate = next(search)
+        while True:
+            candidate = search.send(_try(candidate, shows))
+    except StopIteration as end:
+        kept: list[Edit] = end.value
+        return kept
+
+
 def shrink_program(program: Program, shows: Predicate, more_time: Callable[[], bool]) -> Program:
     """Take simpler candidates for as long as one still shows the bug and there is time."""
-    while True:
-        simpler = _gone_through(program, shows, more_time)
-        if simpler is program or not more_time():
-            return simpler
-        program = simpler
-
-
-def _gone_through(program: Program, shows: Predicate, more_time: Callable[[], bool]) -> Program:
-    """Once through the candidates: what did not show the bug before a step was taken seldom does after it, and is not tried again."""
-    failed = 0
-    while True:
-        for candidate in islice(candidates(program), failed, None):
-            if not more_time():
-                return program
-            if _try(candidate, shows):
+    search = simpler(program)
+    with contextlib.suppress(StopIteration):
+        candidate = next(search)
+        while more_time():
+            shown = _try(candidate, shows)
+            if shown:
                 program = candidate
-                break
-            failed += 1
-        else:
-            return program
+            candidate = search.send(shown)
+    return program
 
 
 def _try(program: Program, shows: Predicate) -> bool:

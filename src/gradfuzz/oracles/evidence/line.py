@@ -43,6 +43,8 @@ class Line:
     def __init__(self, trial: Trial, base: Scenario, along: Vec, scenarios: Sequence[Scenario], at_zero: Array | None = None) -> None:
         self.trial, self.base, self.along, self.scenarios = trial, base, along, list(scenarios)
         self._us = trial.directions(base.order)
+        self._own = along is trial.direction(base.order)  # what scenarios say along this one is known already
+        self._bars: dict[Scenario, float] = {}
         self._seen: dict[float, Array] = {}
         if at_zero is not None:
             self._seen[0.0] = at_zero
@@ -76,15 +78,24 @@ class Line:
         return {scenario: self._ad(scenario) for scenario in self.scenarios}
 
     def _ad(self, scenario: Scenario, along: Vec | None = None, shift: float = 0.0) -> float:
-        outcome = self.trial.attempt(scenario, [*self._us, self.along], along, shift)
+        if along is None and self._own:
+            outcome = self.trial.outcome(scenario)
+        else:
+            outcome = self.trial.attempt(scenario, [*self._us, self.along], along, shift)
         return float("nan") if isinstance(outcome, Refusal) else self.trial.number(outcome)
 
+    def ad_bar(self, scenario: Scenario) -> float:
+        """How far rounding may move a scenario's number."""
+        found = self._bars.get(scenario)
+        if found is None:
+            found = self._bars[scenario] = AD_JITTER * self._jitter(scenario, self.numbers[scenario]) + self._units
+        return found
+
     @cached_property
-    def bars(self) -> dict[Scenario, float]:
-        """How far rounding may move each scenario's number."""
+    def _units(self) -> float:
+        """The part of that bar which is known without another run: a few units of the largest number at work."""
         finite = [abs(n) for n in self.numbers.values() if np.isfinite(n)]
-        scale = max([self.numeric.magnitude if self.numeric.usable else 0.0, *finite])
-        return {s: AD_JITTER * self._jitter(s, n) + AD_UNITS * self.trial.epsilon * scale for s, n in self.numbers.items()}
+        return AD_UNITS * self.trial.epsilon * max([self.numeric.magnitude if self.numeric.usable else 0.0, *finite])
 
     def _jitter(self, scenario: Scenario, number: float) -> float:
         """How far a scenario's number moves when the inputs move by a few units."""
@@ -163,17 +174,18 @@ class Line:
 
     def bar(self, scenario: Scenario) -> float:
         """Both error bars together."""
-        return NUMERIC_BARS * self.numeric.error + self.bars[scenario]
+        return NUMERIC_BARS * self.numeric.error + self.ad_bar(scenario)
 
     def wrong(self) -> list[Scenario]:
         """Scenarios that differ from the numeric derivative by more than both error bars."""
         numeric = self.numeric
         if not numeric.usable:
             return []
-        found = []
+        least, found = NUMERIC_BARS * numeric.error + self._units, []
         for scenario, number in self.numbers.items():
             gap = abs(number - numeric.value)
-            if not np.isfinite(number) or (gap > self.bar(scenario) and numeric.matches(number, gap) < 2):
+            # What takes further runs to know comes last.
+            if not np.isfinite(number) or (gap > least and numeric.matches(number, gap) < 2 and gap > self.bar(scenario)):
                 found.append(scenario)
         return found
 
@@ -184,8 +196,10 @@ class Line:
             return False
         if number == 0.0 and self.flat:
             return True
-        bar = self.bar(scenario)
-        return bool(abs(number - numeric.value) <= bar <= CONCLUSIVE * max(abs(number), abs(numeric.value)))
+        gap, narrow = abs(number - numeric.value), CONCLUSIVE * max(abs(number), abs(numeric.value))
+        if max(gap, NUMERIC_BARS * numeric.error + self._units) > narrow:
+            return False  # whatever else the bar holds
+        return bool(gap <= self.bar(scenario) <= narrow)
 
     @cached_property
     def flat(self) -> bool:
@@ -197,7 +211,8 @@ class Line:
     def outside(self, scenario: Scenario) -> bool:
         """Whether a scenario's number lies outside the one-sided slopes."""
         low, high = self.numeric.interval()
-        return not low - self.bars[scenario] <= self.numbers[scenario] <= high + self.bars[scenario]
+        bar = self.ad_bar(scenario)
+        return not low - bar <= self.numbers[scenario] <= high + bar
 
 
 def settles(numeric: Estimate, part: float = SETTLED) -> bool:

@@ -30,6 +30,10 @@ NOISE = 256.0
 STEPS_FROM_ZERO = tuple(2.0**-k for k in (60, 90, 130, 180, 250, 330))
 # Units in the last place: at 1e15 a remainder has a few of them between two jumps.
 ULPS = (1, 2, 3, 4, 6, 8)
+# A result cannot be told from its neighbours below this, however small it is.
+SMALLEST = 2.0**-1074
+# A slope nearby that rounding may have moved by more than this part of the gap says nothing about a tie.
+BLURRED = 0.1
 
 
 @dataclass(frozen=True)
@@ -45,11 +49,20 @@ def slopes(line: Line, steps: Iterable[float]) -> list[Slope]:
     found = []
     with np.errstate(all="ignore"):
         size = float(np.abs(line.at(0.0))[line.moving].sum())
+        reach = _reach(line)
         for t in steps:
             plus, minus = line.at(t), line.at(-t)
             if t != 0.0 and plus.shape == minus.shape:
-                found.append(Slope(float((plus - minus).sum()) / (2 * t), 4 * DOUBLE_UNIT * size / t))
+                slope = float((plus - minus).sum()) / (2 * t)
+                # The ends of the step are rounded as well as what the function gives there.
+                found.append(Slope(slope, (4 * DOUBLE_UNIT * (size + reach * abs(slope)) + SMALLEST) / t))
     return found
+
+
+def _reach(line: Line) -> float:
+    """How large the elements that move are, in units of how far they do."""
+    moved = [(np.abs(x)[d != 0], np.abs(d)[d != 0]) for x, d in zip(line.trial.inputs, line.along.arrays)]
+    return max((float((x / d).max()) for x, d in moved if d.size), default=0.0)
 
 
 def ulp_slopes(suspect: Suspect) -> list[Slope]:
@@ -66,7 +79,7 @@ def ulp_slopes(suspect: Suspect) -> list[Slope]:
             there = line.at(t)
             if there.shape != here.shape:
                 continue
-            noise = 2 * line.epsilon * float((np.abs(here) + np.abs(there))[line.moving].sum()) / abs(t)
+            noise = (2 * line.epsilon * float((np.abs(here) + np.abs(there))[line.moving].sum()) + SMALLEST * here.size) / abs(t)
             found.append(Slope(float((there - here).sum()) / t, noise))
     return [s for s in found if np.isfinite(s.value)]
 
@@ -97,6 +110,15 @@ def jumps(line: Line, from_zero: bool) -> bool:
     return False
 
 
+def switches(line: Line) -> bool:
+    """Whether an output of whole numbers changes over the ladder's finest step, or over a few units."""
+    here = line.trial.choices(line.along, 0.0)
+    if not here:
+        return False
+    there = (line.trial.choices(line.along, sign * step) for sign, step in itertools.product((1, -1), JUMP_STEPS))
+    return any(not all(map(np.array_equal, here, found)) for found in there if len(found) == len(here))
+
+
 def among_slopes_nearby(suspect: Suspect) -> bool:
     """Whether AD lies in the range of slopes at points around: what a generalised derivative may choose from at a kink."""
     return all(_among(suspect, distance) for distance in NEARBY)
@@ -107,6 +129,8 @@ def _among(suspect: Suspect, distance: float) -> bool:
     numbers = [suspect.line.numbers[m] for m in suspect.wrong]
     seen: list[float] = []
     step = distance * 1e-3
+    if 4 * trial.epsilon * float(np.abs(suspect.line.at(0.0))[suspect.line.moving].sum()) / step > BLURRED * suspect.gap:
+        return False
     for index in range(NEARBY_POINTS):
         away = trial.direction(index + 1).arrays
         ends = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from gradfuzz.oracles.evidence.narrowing import Suspect
@@ -23,7 +25,7 @@ def _element(suspect: Suspect) -> Says:
     if suspect.line.numeric.kink:
         return None
     own, case = suspect.line, suspect.case
-    other = suspect.trial.direction(case.order).arrays
+    other = _inside(suspect)
     one, both = (
         case.line(Vec([np.asarray(a) for a in arrays]), ()) for arrays in (other, [a + b for a, b in zip(other, own.along.arrays)])
     )
@@ -33,6 +35,16 @@ def _element(suspect: Suspect) -> Says:
     first, last = (_lack(*at) for at in zip(*told))
     stays = abs(first.value - last.value) <= STAYS * abs(last.value)
     return BLIND if stays and abs(last.value) > last.noise + SHARE * suspect.gap else None
+
+
+def _inside(suspect: Suspect) -> list[Any]:
+    """The other direction. Elements smaller than their tensor move in proportion to themselves: a pole beside one is not crossed."""
+    trial, point = suspect.trial, suspect.trial.point
+    found = []
+    for x, d, scale in zip(trial.inputs, trial.direction(suspect.case.order).arrays, point.scales):
+        size = np.abs(x)
+        found.append(d * np.where((size == 0) | (size > scale), 1.0, size / scale))
+    return found
 
 
 def _straight(told: list[Slope]) -> bool:

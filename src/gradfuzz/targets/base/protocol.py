@@ -121,6 +121,13 @@ class Foreseeing(Point, Protocol):
         """In place of `first`, with the directions of the derivatives that are asked for next."""
 
 
+class Choosing(Point, Protocol):
+    """A point that also tells the outputs which are no floating numbers: indices, permutations, counts."""
+
+    def choices(self, along: Vec, shift: float) -> list[Array]:
+        """These at inputs + shift·along. Raises what the library raises."""
+
+
 class Trying(Protocol):
     """Is told of an API before it is tried out, which may kill the process, and says whether it is to be tried."""
 

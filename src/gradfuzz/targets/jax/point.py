@@ -60,9 +60,17 @@ class JaxPoint(CompiledPoint):
 
     def function(self, xs: Arrays, fixed: Arrays) -> tuple[Any, ...]:
         """F at xs: the floating outputs, flattened."""
+        return flatten(self._result(xs, fixed))
+
+    def _result(self, xs: Arrays, fixed: Arrays) -> Any:
         env: Env = {**self.constants, **dict(zip(self.names, xs))}
         env.update(zip(self.fixed, fixed))
-        return flatten(run_steps(self.steps, env))
+        return run_steps(self.steps, env)
+
+    def choices(self, along: Vec, shift: float) -> list[Array]:
+        xs, fixed = ([jnp.asarray(x) for x in arrays] for arrays in (self.shifted(along, shift), self.resting))
+        leaves = [leaf for leaf in jax.tree_util.tree_leaves(self._result(xs, fixed)) if hasattr(leaf, "dtype")]
+        return [np.asarray(leaf) for leaf in leaves if str(leaf.dtype) not in UNITS]
 
     def traces(self, most_elements: int) -> bool:
         """Whether F can be traced into floating outputs of at most so many elements: a question that computes nothing."""

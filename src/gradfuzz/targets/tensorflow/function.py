@@ -42,6 +42,10 @@ class Function:
 
     def __call__(self, xs: Arrays, fixed: Arrays) -> list[Any]:
         """F at xs: the floating outputs, flattened."""
+        return flatten(self.result(xs, fixed))
+
+    def result(self, xs: Arrays, fixed: Arrays) -> Any:
+        """What the last call gives at xs."""
         self._precision()
         env: Env = {name: tf.constant(value) for name, value in self.constants.items()}
         env.update(zip(self.names, xs))
@@ -52,7 +56,7 @@ class Function:
             for module in self.modules:
                 stack.enter_context(module.bound(xs[position : position + len(module.values)]))
                 position += len(module.values)
-            return flatten(run_steps(self.steps, env))
+            return run_steps(self.steps, env)
 
 
 class Inputs(Binding):

@@ -20,7 +20,7 @@ from gradfuzz.targets.base.scenario import DIRECT, REVERSE, Scenario
 from gradfuzz.targets.tensorflow.function import Function, Inputs, add_weights, build
 from gradfuzz.targets.tensorflow.plan import TensorflowPlan
 from gradfuzz.targets.tensorflow.rules import Rules
-from gradfuzz.targets.tensorflow.tensors import UNITS
+from gradfuzz.targets.tensorflow.tensors import UNITS, leaves_of, tensors
 
 Array = Any
 # Graphs hold memory for as long as they may be used again.
@@ -48,7 +48,7 @@ class TensorflowPoint(Inputs, CompiledPoint):
         if found is None:
             found = TensorflowPlan(function, self.leaves, self.resting, rules), function
             plans.keep(key, found)
-        self.plan = found[0]
+        self.plan, self._function = found
         self._all = self.leaves
         self._kept = [i for i in range(len(self.leaves)) if i not in self.plan.dead]
         if self.plan.dead:
@@ -95,6 +95,10 @@ class TensorflowPoint(Inputs, CompiledPoint):
     def direct_at(self, along: Vec | None, shift: float) -> Arrays:
         found: Arrays = self.answers(self.plan.bundle(0), DIRECT, (), None, along, shift)["direct"]
         return found
+
+    def choices(self, along: Vec, shift: float) -> list[Array]:
+        result = self._function.result(tensors(self.shifted(along, shift)), tensors(self.resting))
+        return [leaf.numpy() for leaf in leaves_of(result) if tf.as_dtype(leaf.dtype) not in UNITS]
 
     def direct_alone(self) -> Arrays:
         return self.direct_at(None, 0.0)

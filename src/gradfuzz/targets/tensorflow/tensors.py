@@ -27,5 +27,9 @@ def of_dtype(array: Array, dtype: str) -> Array:
 
 def flatten(value: Any) -> list[Any]:
     """Floating tensors inside tuples, lists, dicts, sparse and ragged tensors, in order."""
-    leaves = [leaf for leaf in tf.nest.flatten(value, expand_composites=True) if hasattr(leaf, "dtype")]
-    return [tf.convert_to_tensor(leaf) for leaf in leaves if tf.as_dtype(leaf.dtype) in UNITS]
+    return [tf.convert_to_tensor(leaf) for leaf in leaves_of(value) if tf.as_dtype(leaf.dtype) in UNITS]
+
+
+def leaves_of(value: Any) -> list[Any]:
+    """All that has a type inside tuples, lists, dicts, sparse and ragged tensors, in order."""
+    return [leaf for leaf in tf.nest.flatten(value, expand_composites=True) if hasattr(leaf, "dtype")]

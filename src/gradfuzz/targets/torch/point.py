@@ -21,7 +21,7 @@ from gradfuzz.targets.torch.derivatives import Function, forward, nested, revers
 from gradfuzz.targets.torch.device import on_device
 from gradfuzz.targets.torch.leaks import nothing_left
 from gradfuzz.targets.torch.modules import Module, build_module
-from gradfuzz.targets.torch.tensors import UNITS, floating, make_tensor, to_numpy
+from gradfuzz.targets.torch.tensors import UNITS, floating, make_tensor, to_numpy, whole
 from gradfuzz.targets.torch.ways import DERIVATIVES, FUNCTIONS
 
 Array = Any
@@ -163,10 +163,8 @@ class TorchPoint(Binding):
             there, here = self.elsewhere(scenario.device), scenario.plain.in_way(scenario.way)
             return on_device(scenario.device, lambda: there.run(here, us, v, along, shift))
         modes = scenario.modes
-        xs = self.leaves
         set_grad(False)
-        if along is not None:
-            xs = [torch.add(x, d, alpha=shift) for x, d in zip(xs, self.native(along))]
+        xs = self.leaves if along is None else self._shifted(along, shift)
         if not scenario.way:
             outcome = self._differentiated(self.function, xs, modes, us, v, self._taped)
             self._ran.add(modes)
@@ -175,6 +173,14 @@ class TorchPoint(Binding):
             if scenario.way in FUNCTIONS:
                 return self._differentiated(FUNCTIONS[scenario.way](self), xs, modes, us, v, [])
             return DERIVATIVES[scenario.way](self, xs, modes, us, v)
+
+    def _shifted(self, along: Vec, shift: float) -> list[torch.Tensor]:
+        return [torch.add(x, d, alpha=shift) for x, d in zip(self.leaves, self.native(along))]
+
+    def choices(self, along: Vec, shift: float) -> list[Array]:
+        set_grad(False)
+        self.reseed()
+        return [to_numpy(t) for t in whole(self.raw(self._shifted(along, shift)))]
 
     def _differentiated(
         self, function: Function, xs: Sequence[torch.Tensor], modes: Modes, us: Sequence[Vec], v: Vec | None, taped: list[torch.Tensor]

@@ -54,19 +54,17 @@ def floating(value: Any) -> list[torch.Tensor]:
     """The floating tensors of a result, flattened."""
     if isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex()):
         return [value]
-    found: list[torch.Tensor] = []
-    flatten(value, found)
-    return found
+    return [t for t in _flat(value) if t.is_floating_point() or t.is_complex()]
 
 
-def flatten(value: Any, found: list[torch.Tensor]) -> None:
-    """Floating tensors inside tuples, lists and dicts, in order."""
+def whole(value: Any) -> list[torch.Tensor]:
+    """Its other tensors: indices, permutations, counts."""
+    return [t for t in _flat(value) if not t.is_floating_point() and not t.is_complex()]
+
+
+def _flat(value: Any) -> list[torch.Tensor]:
+    """Tensors inside tuples, lists and dicts, in order."""
     if isinstance(value, torch.Tensor):
-        if (value.is_floating_point() or value.is_complex()) and value.layout == torch.strided:
-            found.append(value)
-    elif isinstance(value, (tuple, list)):
-        for part in value:
-            flatten(part, found)
-    elif isinstance(value, dict):
-        for part in value.values():
-            flatten(part, found)
+        return [value] if value.layout == torch.strided else []
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else ()
+    return [tensor for part in parts for tensor in _flat(part)]

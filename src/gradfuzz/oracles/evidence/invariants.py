@@ -1,0 +1,127 @@
+"""What of a decomposition is defined: its vectors are free up to signs or phases, and no derivative of them says anything by itself.
+
+Values are defined, and so are the projectors on the vectors (v vᴴ), and the terms that give the matrix back (u vᴴ of an SVD, q rᴴ of a QR).
+They determine all but one phase for each vector, so that an error in anything else shows in them, whatever the signs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.numdiff.ladder import estimate
+from gradfuzz.oracles.evidence.line import AD_UNITS, CONCLUSIVE, NUMERIC_BARS
+from gradfuzz.oracles.trial import Trial
+from gradfuzz.targets.base.protocol import Outcome, Refusal, Vec
+from gradfuzz.targets.base.scenario import DIRECT, Scenario
+
+Array = Any
+
+# Vectors of a decomposition have length one, and its factors give the matrix back, up to its rounding.
+CLOSE = 1e-6
+
+
+class Invariants:
+    """The invariants of some outputs, each a product of two of them; `left` and `right` say which, `values` which stand for themselves.
+
+    A right factor of None is the left one's own adjoint. Vectors are the columns of a left factor and the rows of a right one.
+    """
+
+    def __init__(self, values: Sequence[int], pairs: Sequence[tuple[int, int | None]], rank: int) -> None:
+        self.values, self.pairs, self.rank = list(values), list(pairs), rank
+
+    def of(self, outputs: Sequence[Array]) -> list[Array]:
+        """Values, then for each pair the product of each column with its row, one matrix a vector."""
+        return [outputs[i] for i in self.values] + [np.einsum("...ik,...kj->...kij", *self._factors(outputs, pair)) for pair in self.pairs]
+
+    def _factors(self, outputs: Sequence[Array], pair: tuple[int, int | None]) -> tuple[Array, Array]:
+        left = outputs[pair[0]][..., : self.rank]
+        return left, _adjoint(left) if pair[1] is None else outputs[pair[1]][..., : self.rank, :]
+
+    def pulled(self, outputs: Sequence[Array], weights: Sequence[Array]) -> list[Array]:
+        """The weights of the outputs' tangents in the derivative of Re⟨weights, invariants⟩."""
+        found = [np.zeros(o.shape, o.dtype) for o in outputs]
+        for i, w in zip(self.values, weights):
+            found[i] = found[i] + w
+        for pair, w in zip(self.pairs, weights[len(self.values) :]):
+            left, right = self._factors(outputs, pair)
+            towards_left = np.einsum("...kij,...kj->...ik", w, right.conj())
+            towards_right = np.einsum("...kij,...ik->...kj", w, left.conj())
+            if pair[1] is None:
+                towards_left = towards_left + _adjoint(towards_right)
+            else:
+                found[pair[1]][..., : self.rank, :] += towards_right
+            found[pair[0]][..., : self.rank] += towards_left
+        return found
+
+
+def invariants_of(outputs: Sequence[Array], inputs: Sequence[Array]) -> Invariants | None:
+    """What is defined of the outputs, if they are a decomposition: values with their vectors, or factors that give an input back."""
+    matrices = [i for i, o in enumerate(outputs) if o.ndim >= 2 and o.size]
+    if not matrices or not _unit_columns(outputs[matrices[0]]):
+        return None
+    first = outputs[matrices[0]]
+    values = [i for i, o in enumerate(outputs) if o.ndim == first.ndim - 1 and o.size]
+    if len(outputs) != len(matrices) + len(values) or len(values) > 1:
+        return None
+    if len(matrices) == 1 and values and first.shape[-1] == outputs[values[0]].shape[-1]:
+        return Invariants(values, [(matrices[0], None)], first.shape[-1])
+    if len(matrices) != 2:
+        return None
+    second = outputs[matrices[1]]
+    rank = outputs[values[0]].shape[-1] if values else min(first.shape[-1], second.shape[-2])
+    if first.shape[-1] < rank or second.shape[-2] < rank:
+        return None
+    between = outputs[values[0]][..., None, :] if values else 1.0
+    back = (first[..., :rank] * between) @ second[..., :rank, :]
+    if not any(x.shape == back.shape and _same(x, back) for x in inputs):
+        return None
+    return Invariants(values, [(matrices[0], None), (matrices[0], matrices[1])], rank)
+
+
+class Judged:
+    """The derivative of a random sum of the invariants along one direction: as scenarios of order one give it, and as differences do."""
+
+    def __init__(self, trial: Trial, defined: Invariants, along: Vec, scenarios: Sequence[Scenario]) -> None:
+        self.trial, self.defined, self.along = trial, defined, along
+        self.weights = [trial.noise(i.shape, i.dtype) for i in defined.of(trial.direct)]
+        v = Vec([np.asarray(a, o.dtype) for a, o in zip(defined.pulled(trial.direct, self.weights), trial.direct)])
+        outcomes = {s: trial.attempt(s, [along], v=v) for s in scenarios}
+        self.numbers = {s: trial.number(o, v) for s, o in outcomes.items() if isinstance(o, Outcome)}
+        self.numeric = estimate(self._at, self._at(0.0), trial.epsilon)
+
+    def _at(self, t: float) -> Array:
+        outcome = self.trial.attempt(DIRECT, (), self.along, t)
+        if isinstance(outcome, Refusal) or [o.shape for o in outcome.outputs] != [o.shape for o in self.trial.direct]:
+            return np.array([np.nan])
+        return np.concatenate([(w.conj() * i).real.ravel() for w, i in zip(self.weights, self.defined.of(outcome.outputs))])
+
+    def bar(self, scenario: Scenario) -> float:
+        size = max(abs(self.numbers[scenario]), self.numeric.magnitude)
+        return NUMERIC_BARS * self.numeric.error + AD_UNITS * self.trial.epsilon * size
+
+    def right(self, scenario: Scenario) -> bool | None:
+        """Whether a scenario agrees; None where it gave nothing or the bars are too wide to tell."""
+        number, numeric = self.numbers.get(scenario, np.nan), self.numeric
+        if not np.isfinite(number) or not numeric.usable or numeric.one_sided or numeric.kink or numeric.growing:
+            return None
+        if self.bar(scenario) > CONCLUSIVE * max(abs(number), abs(numeric.value)):
+            return None
+        return bool(abs(number - numeric.value) <= self.bar(scenario))
+
+
+def _unit_columns(a: Array) -> bool:
+    with np.errstate(all="ignore"):
+        lengths = np.sqrt((np.abs(a) ** 2).sum(axis=-2))
+    return bool((np.abs(lengths - 1.0) <= CLOSE).all())
+
+
+def _same(a: Array, b: Array) -> bool:
+    with np.errstate(all="ignore"):
+        return bool((np.abs(a - b) <= CLOSE * np.abs(b).max(initial=0.0)).all())
+
+
+def _adjoint(a: Array) -> Array:
+    return np.conj(np.swapaxes(a, -1, -2))

@@ -1,0 +1,23 @@
+"""Which derivatives the reference is asked about where there are too many."""
+
+import numpy as np
+
+from gradfuzz.worker.measure import choose, spots
+
+X = np.array([0.7, 1.2, 41.0, -0.9, 3e-9, 1.1, 0.0, np.inf, 2.0])
+
+
+def chosen(outputs, most):
+    entries, whole = choose(spots(outputs), spots([X]), 1, None, ["x"], [X], most)
+    assert not whole and len(entries) <= most
+    return entries
+
+
+def test_elements_of_unusual_size_come_first():
+    (first, second, *rest) = chosen([X], 4)
+    assert first == ((0, 4, 0), ((0, 4, 0),)) and second == ((0, 2, 0), ((0, 2, 0),)) and rest
+
+
+def test_and_where_outputs_are_others_than_inputs():
+    (first, second, *_) = chosen([np.zeros(2)], 4)
+    assert [along[0][1] for _, along in (first, second)] == [4, 2]
