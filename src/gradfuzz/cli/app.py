@@ -7,15 +7,18 @@ import typer
 from gradfuzz import __version__
 from gradfuzz.cli import (
     accuracy,
+    bisect,
     chain,
     check,
     coverage,
+    env,
     eps,
     explain,
     findings,
     fuzz_function,
     graphs,
     record,
+    replay,
     report,
     run,
     seeds,
@@ -42,6 +45,9 @@ app.command()(guarded(check.check))
 app.command()(guarded(chain.chain))
 app.command()(guarded(graphs.graphs))
 app.command()(guarded(accuracy.accuracy))
+app.command()(guarded(replay.replay))
+app.command()(guarded(replay.compare))
+app.command()(guarded(bisect.bisect))
 app.command()(guarded(targets.targets))
 app.command("report")(guarded(report.report))
 app.command("coverage")(guarded(coverage.coverage))
@@ -49,6 +55,7 @@ app.command("refusals")(guarded(coverage.refusals))
 app.command("record")(guarded(record.record))
 app.command("eps")(guarded(eps.eps))
 app.add_typer(seeds.app, name="seeds")
+app.add_typer(env.app, name="env")
 app.command("explain")(guarded(explain.explain))
 app.command("fuzz-function")(guarded(fuzz_function.fuzz_function))
 

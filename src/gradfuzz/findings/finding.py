@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gradfuzz.errors import StoreError
+from gradfuzz.findings.history import SHOWS
 from gradfuzz.findings.inside.same import finding_id, finding_key
 from gradfuzz.findings.labels import NEW, Label
 from gradfuzz.findings.proof import PROVEN, REFUTED, Proof
@@ -41,6 +42,7 @@ class Finding:
     times: int = 1
     campaign: int = 0
     proof: Proof | None = None  # what the reference says
+    releases: tuple[tuple[str, str], ...] = ()  # what other releases were asked, and what each said (findings/said.py)
 
     @property
     def proven(self) -> bool:
@@ -51,6 +53,11 @@ class Finding:
     def refuted(self) -> bool:
         """Whether AD is right by a proof: no finding at all."""
         return self.proof is not None and self.proof.verdict == REFUTED
+
+    @property
+    def said(self) -> dict[str, str]:
+        """What each release says of it, its own among them."""
+        return {**({self.version: SHOWS} if self.confirmed else {}), **dict(self.releases)}
 
     @property
     def key(self) -> str:
@@ -89,6 +96,7 @@ class Finding:
             "edits": [e.to_json() for e in self.edits], "mutates": self.mutates, "random": self.random, "modules": list(self.modules),
             "limit": self.limit, "title": self.title, "explanation": self.explanation, "label": vars(self.label) if self.label else None,
             "reproducer": self.script, "script_output": self.script_output, "proof": self.proof.to_json() if self.proof else None,
+            "releases": dict(self.releases),
         }  # fmt: skip
 
     @staticmethod
@@ -103,6 +111,7 @@ class Finding:
             data["rule"], tuple(Edit.from_json(e) for e in data["edits"]), data["mutates"], data["random"], tuple(data["modules"]),
             data["limit"], Label(**data["label"]) if data["label"] else None, data["reproducer"], data.get("script_output", ""),
             data["id"], times, campaign, Proof.from_json(data.get("proof")),
+            tuple(dict(data.get("releases") or {}).items()),
         )  # fmt: skip
 
     def public(self) -> dict[str, Any]:

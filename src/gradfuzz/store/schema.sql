@@ -53,3 +53,7 @@ create table aliases (             -- suspicions that turned out to be a finding
     final text not null,
     primary key (campaign, key)
 );
+create table corpora (             -- the seeds of a campaign, to be run again on another release
+    campaign integer primary key references campaigns(id),
+    seeds blob not null            -- JSON lines (api, source, program), compressed by zlib
+);

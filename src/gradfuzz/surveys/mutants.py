@@ -46,6 +46,8 @@ def run_mutants(config: Config, store_path: Path, resume: bool, watcher: Watcher
     with session(config, store_path, watcher, number) as opened:
         seeds = _seeds(config, given, opened.pool, watcher)
         store = opened.begin()
+        if number is None:
+            store.keep_corpus(opened.number, [vars(seed) for seed in seeds])
         pool = opened.pool
         watcher.say(f"{launch.target} {pool.version}: {len(seeds)} seeds, {len({s.api for s in seeds})} APIs, {config.workers} workers")
         now = time.monotonic()
