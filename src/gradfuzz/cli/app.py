@@ -11,6 +11,7 @@ from gradfuzz.cli import (
     chain,
     check,
     coverage,
+    cross,
     env,
     eps,
     explain,
@@ -48,6 +49,7 @@ app.command()(guarded(accuracy.accuracy))
 app.command()(guarded(replay.replay))
 app.command()(guarded(replay.compare))
 app.command()(guarded(bisect.bisect))
+app.command()(guarded(cross.cross))
 app.command()(guarded(targets.targets))
 app.command("report")(guarded(report.report))
 app.command("coverage")(guarded(coverage.coverage))
