@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+from typing import Optional
+
 import typer
 
 from gradfuzz import __version__
@@ -26,6 +30,7 @@ from gradfuzz.cli import (
     targets,
 )
 from gradfuzz.cli.console import guarded
+from gradfuzz.envs.environment import FOLDER
 
 app = typer.Typer(
     name="gradfuzz",
@@ -71,5 +76,8 @@ def _version(value: bool) -> None:
 @app.callback()
 def main(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version and leave."),
+    envs: Optional[Path] = typer.Option(None, "--envs", help=f"Where environments are kept; ${FOLDER} says the same."),
 ) -> None:
     """Find wrong gradients."""
+    if envs is not None:
+        os.environ[FOLDER] = str(envs)  # for whatever is started from here, too

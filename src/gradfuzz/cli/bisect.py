@@ -62,11 +62,11 @@ def bisect(
         try:
             with _there(recipe_for(finding.target, release), tuple(index or ()), keep) as found:
                 word, reasons[release] = _ask(found, finding, modules)
-        except GradfuzzError as error:
+                with writing(store) as kept:
+                    kept.release_said(finding.id, release, word)
+        except GradfuzzError as error:  # it could not be asked: nothing to remember
             word, reasons[release] = CANNOT, str(error)
         say(f"{release}: {word}{f' ({reasons[release]})' if reasons[release] else ''}")
-        with writing(store) as kept:
-            kept.release_said(finding.id, release, word)
         return word
 
     said = by_halves(releases, asked, CANNOT)

@@ -72,7 +72,8 @@ def offered(package: str, python: Python, minors: Sequence[str]) -> list[str]:
     """The releases that pip can get for any of these Pythons."""
     found: set[str] = set()
     for minor in minors:
-        command = [python.path, "-m", "pip", "index", "versions", package, "--python-version", minor, "--only-binary=:all:"]
+        name = package.partition("[")[0]  # without its extras
+        command = [python.path, "-m", "pip", "index", "versions", name, "--python-version", minor, "--only-binary=:all:"]
         done = subprocess.run(command, capture_output=True, text=True, env=_environment())
         match = re.search(r"Available versions: (.+)", done.stdout)
         found.update(match[1].replace(" ", "").split(",") if match else ())

@@ -206,10 +206,13 @@ def run_cross(
     for key, programs in candidates.items():
         if state.deadline is not None and time.monotonic() > state.deadline:
             break
-        pair = None if any(p.ours == key[0] for p in pairs) else crossing.compare(key, programs)
+        state.done += 1
+        if any(key[0] == p.ours or key[1] == p.theirs for p in pairs):  # an alias, on one side or the other
+            state.counts["alias"] += 1
+            continue
+        pair = crossing.compare(key, programs)
         if pair is not None:
             pairs.append(pair)
-        state.done += 1
         state.counts["shared" if pair is not None else "another function"] += 1
         watcher.tick(state)
     crossed = Crossed((pools[0].version, pools[1].version), pairs, named)
