@@ -11,9 +11,13 @@ from typer.testing import CliRunner
 from gradfuzz.cli.app import app
 from gradfuzz.findings.history import CANNOT, GONE, SHOWS, regressed, since
 from gradfuzz.findings.issue import issue_text
+from gradfuzz.findings.releases import ways_of
+from gradfuzz.pool.launch import Launch
 from gradfuzz.store import Records, Store
 from gradfuzz.store.comparison import change, compare
-from tests.store.test_store import finding
+from gradfuzz.targets.base.scenario import REVERSE
+from gradfuzz.worker.walls import STRICT
+from tests.store.test_store import VERDICT, finding
 from tests.surveys.test_campaign import RUN, folder, found, gradfuzz  # noqa: F401 - a fixture
 
 REPLAY = ("replay", "--module", "planted_torch", "--order", 1, "--workers", 2, "--mutants", 2)
@@ -50,6 +54,13 @@ def test_modules_are_lent_by_the_user_alone(folder):  # noqa: F811
     gradfuzz(*RUN, "--mutants", 60, cwd=folder)
     done = gradfuzz("replay", "--workers", 1, cwd=folder)
     assert done.returncode == 2 and "lend that with --module" in done.stderr and done.stderr.count("gradfuzz: ") == 1
+
+
+def test_a_store_lowers_no_walls():
+    """A finding may name a way that calls a compiler; whether workers may start programs is the user's to say."""
+    stranger = replace(finding("sin-1"), verdict=replace(VERDICT, scenarios=[REVERSE.in_way("inductor"), REVERSE.in_way("batched")]))
+    assert ways_of("torch", [stranger]) == ("batched",) and Launch("torch", ways=ways_of("torch", [stranger])).walls == STRICT
+    assert ways_of("torch", [stranger], ["inductor"]) == ("inductor", "batched")
 
 
 # Two releases side by side -----------------------------------------------------------------------------------------------

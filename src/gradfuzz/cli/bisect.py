@@ -13,8 +13,8 @@ from rich.table import Table
 from gradfuzz.cli.console import cell, out, records, say
 from gradfuzz.cli.env import IndexOption
 from gradfuzz.cli.findings import IdArgument
-from gradfuzz.cli.replay import ModuleOption, writing
-from gradfuzz.cli.run import DEFAULT_STORE, StoreOption
+from gradfuzz.cli.replay import ModuleOption, WaysOption, writing
+from gradfuzz.cli.run import DEFAULT_STORE, StoreOption, way_names
 from gradfuzz.cli.steps import stepping
 from gradfuzz.envs.bisect import bisect as by_halves
 from gradfuzz.envs.environment import Environment, environments, environments_folder, remove
@@ -26,9 +26,10 @@ from gradfuzz.envs.versions import order, wanted
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.history import CANNOT, since
-from gradfuzz.findings.releases import ask
+from gradfuzz.findings.releases import ask, ways_of
 from gradfuzz.pool.launch import Launch
 from gradfuzz.pool.pool import Pool
+from gradfuzz.surveys.profiles import chosen
 from gradfuzz.targets.homes import home_of
 
 
@@ -37,6 +38,7 @@ def bisect(
     versions: Annotated[str, typer.Option(help="From which release to which, as in 1.11.0..2.15.0; or exactly these: 1.12.1,2.0.1,2.4.1.")],
     store: StoreOption = DEFAULT_STORE,
     module: ModuleOption = None,
+    ways: WaysOption = None,
     index: IndexOption = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the environments that are made on the way.")] = False,
 ) -> None:
@@ -51,6 +53,7 @@ def bisect(
     modules = tuple(module or ())
     if not set(finding.modules) <= set(modules):
         raise GradfuzzError(f"{finding.id} calls {', '.join(finding.modules)}; to run it, lend that with --module")
+    named = tuple(way.name for way in chosen(finding.target, names=way_names(ways)).ways) if ways else ()
     releases = _releases(finding.target, versions)
     if len(releases) < 2:
         raise GradfuzzError(f"--versions {versions}: there are not two releases of {package_of(home)} to tell apart; found: {releases}")
@@ -61,7 +64,7 @@ def bisect(
     def asked(release: str) -> str:
         try:
             with _there(recipe_for(finding.target, release), tuple(index or ()), keep) as found:
-                word, reasons[release] = _ask(found, finding, modules)
+                word, reasons[release] = _ask(found, finding, modules, named)
                 with writing(store) as kept:
                     kept.release_said(finding.id, release, word)
         except GradfuzzError as error:  # it could not be asked: nothing to remember
@@ -107,7 +110,8 @@ def _there(recipe: Recipe, indexes: tuple[str, ...], keep: bool) -> Iterator[Env
             remove(made)
 
 
-def _ask(found: Environment, finding: Finding, modules: tuple[str, ...]) -> tuple[str, str]:
-    launch = Launch(found.target, found.python, modules, (os.getcwd(),) if modules else (), variables=found.settings)
+def _ask(found: Environment, finding: Finding, modules: tuple[str, ...], said: tuple[str, ...]) -> tuple[str, str]:
+    paths = (os.getcwd(),) if modules else ()
+    launch = Launch(found.target, found.python, modules, paths, ways=ways_of(found.target, [finding], said), variables=found.settings)
     with Pool(launch, 1) as pool:
         return ask(pool, finding)

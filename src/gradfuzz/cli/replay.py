@@ -14,12 +14,12 @@ from rich.table import Table
 
 from gradfuzz.cli.console import FOUND, NOTHING_NEW, cell, out, records, say, seconds
 from gradfuzz.cli.display import status_line, watching
-from gradfuzz.cli.run import DEFAULT_STORE, MAX_ORDER, StoreOption
+from gradfuzz.cli.run import DEFAULT_STORE, MAX_ORDER, StoreOption, way_names
 from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.engine.config import Config
 from gradfuzz.envs.environment import environment, environments
 from gradfuzz.errors import GradfuzzError, ProgramError
-from gradfuzz.findings.releases import ask
+from gradfuzz.findings.releases import ask, ways_of
 from gradfuzz.pool.launch import Launch
 from gradfuzz.pool.pool import Pool
 from gradfuzz.store import Claim, Records, Store
@@ -32,6 +32,11 @@ from gradfuzz.targets.homes import home_of
 HERE = "here"  # the interpreter that runs gradfuzz, as the name of a release
 STYLES = {REGRESSION: "bold red", NEW: "red", "in both": "yellow", "fixed": "green"}
 ModuleOption = Annotated[Optional[list[str]], typer.Option(help="Lend your own module that findings call. It is trusted.")]
+
+WaysOption = Annotated[
+    Optional[str],
+    typer.Option(help="Ways of findings that need a compiler, as in inductor: yours to allow, not a store's."),
+]
 
 
 def replay(
@@ -61,7 +66,7 @@ def replay(
     target, modules = home_of(row["target"]).name, tuple(module or ())
     where = place(python, env, target)
     seeds, findings = stored(store, target, campaign, modules)
-    ways = tuple(way.name for way in chosen(target, profile).ways)
+    ways = ways_of(target, findings, (way.name for way in chosen(target, profile).ways))
     paths = (os.getcwd(),) if modules else ()
     launch = Launch(target, where.python, modules, paths, seconds(timeout), ways=ways, variables=where.variables)
     limit = seconds(time) if time is not None else None
@@ -83,6 +88,7 @@ def compare(
     store: StoreOption = DEFAULT_STORE,
     target: Annotated[Optional[str], typer.Option(help="The library; by default that of the store's last campaign.")] = None,
     module: ModuleOption = None,
+    ways: WaysOption = None,
     to: Annotated[Optional[Path], typer.Option("--csv", help="Write the table to this file, too.")] = None,
 ) -> None:
     """Say of every bug in a store what became of it between two releases: in both, fixed, new, a regression, or that it cannot run.
@@ -96,7 +102,8 @@ def compare(
         row = opened.campaign()
     name = target or (row["target"] if row is not None else "")
     home_of(name)
-    versions = [_asked(side, name, store, tuple(module or ())) for side in (before, after)]
+    named = tuple(way.name for way in chosen(name, names=way_names(ways)).ways) if ways else ()
+    versions = [_asked(side, name, store, tuple(module or ()), named) for side in (before, after)]
     with records(store) as opened:
         rows = side_by_side(opened, name, *versions)
     if not any(v in row.said for row in rows for v in versions):
@@ -118,12 +125,14 @@ def compare(
     raise typer.Exit(FOUND if counts[NEW] + counts[REGRESSION] else NOTHING_NEW)
 
 
-def _asked(side: str, target: str, store: Path, modules: tuple[str, ...]) -> str:
+def _asked(side: str, target: str, store: Path, modules: tuple[str, ...], said: tuple[str, ...]) -> str:
     """The release that a name means; where it can be run, it is asked about what it has not been."""
     if side != HERE and side not in {e.name for e in environments()}:
         return side
     where = place(None, None if side == HERE else environment(side).name, target)
-    launch = Launch(target, where.python, modules, (os.getcwd(),) if modules else (), variables=where.variables)
+    with Records(store) as opened:
+        ways = ways_of(target, (finding for finding, _ in bugs(opened, target).values()), said)
+    launch = Launch(target, where.python, modules, (os.getcwd(),) if modules else (), ways=ways, variables=where.variables)
     with Pool(launch, 1) as pool:
         with Records(store) as opened:
             open_questions = [finding for finding, said in bugs(opened, target).values() if pool.version not in said]

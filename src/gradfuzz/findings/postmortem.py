@@ -94,19 +94,19 @@ class DeathDesk:
                 seen, confirmed = _PostMortem(self.launch, self.shrink_seconds, pool, death).result()
                 self.finished.put((death, seen, confirmed))
 
-
-def script_alone(launch: Launch, source: str) -> tuple[int | None, str]:
-    """Run a script that kills its process, by itself: its exit status, None if it does not come back, and what it prints."""
-    with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
-        file.write(source)
-        file.flush()
-        environment = {**launch.environment(dict(os.environ)), "PYTHONPATH": os.pathsep.join(launch.paths)}
-        command = [launch.interpreter(), file.name]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=SCRIPT_LIMIT + 2 * launch.timeout, env=environment)
-        except subprocess.TimeoutExpired:
-            return None, "the script did not come back"
-    return done.returncode, (done.stdout + done.stderr)[-4000:]
+    def script_alone(self, source: str) -> tuple[bool, str]:
+        """Run a script that kills its process, by itself: whether it shows the bug, and what it prints."""
+        launch = self.launch
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(source)
+            file.flush()
+            environment = {**launch.environment(dict(os.environ)), "PYTHONPATH": os.pathsep.join(launch.paths)}
+            command = [launch.interpreter(), file.name]
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, timeout=SCRIPT_LIMIT + 2 * launch.timeout, env=environment)
+            except subprocess.TimeoutExpired:
+                return False, "the script did not come back"
+        return done.returncode == 1, (done.stdout + done.stderr)[-4000:]
 
 
 class _PostMortem:

@@ -15,7 +15,7 @@ from gradfuzz.findings.inside.confirm import Confirmed
 from gradfuzz.findings.inside.same import finding_key
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.findings.labels import label_for
-from gradfuzz.findings.postmortem import Death, DeathDesk, script_alone
+from gradfuzz.findings.postmortem import Death, DeathDesk
 from gradfuzz.findings.proof import Proof, kind_of, proof_from
 from gradfuzz.findings.script import script
 from gradfuzz.oracles.verdict import ACCURACY, DISAGREE, GRADIENT, KINK, NONFINITE, PRECISION, TAIL, WAY, Verdict
@@ -275,8 +275,8 @@ class Triage:
                 continue
             finding = self._finding(death.api, seen, confirmed)
             if confirmed:
-                status, output = script_alone(self.launch, finding.script)
-                finding = replace(finding, confirmed=status == 1, script_output=output)
+                proven, output = self.desk.script_alone(finding.script)
+                finding = replace(finding, confirmed=proven, script_output=output)
             self._settle(case, finding)
 
     def close(self) -> None:
