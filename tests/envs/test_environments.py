@@ -115,9 +115,15 @@ def test_wrong_use_is_one_clear_line_and_changes_nothing(folder, arguments, mess
     assert os.listdir(folder) == ["torch-1.0"] and (folder / "torch-1.0" / "gradfuzz.json").exists()
 
 
-def test_an_install_that_fails_names_the_requirement_and_leaves_nothing(folder):
+def test_an_install_that_fails_names_the_requirement_and_leaves_nothing(folder, tmp_path, monkeypatch):
+    """uv is asked first where there is one; this one finds nothing, and pip has the last word."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "uv").write_text("#!/bin/sh\necho 'Because there is no version of torch==99.0 and you require it'\nexit 1\n")
+    (tmp_path / "bin" / "uv").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     done = gradfuzz("env", "add", "torch==99.0", "--python", sys.executable)
     assert done.exit_code == 2 and os.listdir(folder) == []
+    assert "uv could not (torch==99.0 cannot be installed: there is no such release for this Python and system); asking pip" in done.output
     (line,) = [line for line in done.output.splitlines() if line.startswith("gradfuzz: ")]
     assert line.startswith("gradfuzz: torch==99.0 cannot be installed: ")
 

@@ -41,6 +41,8 @@ class Steps(Protocol):
 
     def note(self, text: str) -> None: ...
 
+    def say(self, text: str) -> None: ...
+
 
 def uv() -> str | None:
     """The path of uv, where it is installed."""
@@ -62,7 +64,7 @@ def install(folder: Path, requirements: Sequence[str], python: Python, indexes: 
         status, lines = _run([path, "pip", "install", "--python", inside, *more, *requirements], steps)
         if not status:
             return
-        steps.note(f"uv could not ({fault(lines, requirements)}); asking pip")
+        steps.say(f"uv could not ({fault(lines, requirements)}); asking pip")
     status, lines = _run([inside, "-m", "pip", "install", "--no-input", "--progress-bar", "off", *more, *requirements], steps)
     if status:
         raise InstallError(f"{fault(lines, requirements)} (Python {python.minor})")

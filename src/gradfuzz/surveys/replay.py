@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,11 +66,13 @@ def run_replay(config: Config, seeds: list[Seed], findings: list[Finding], each:
         return Replayed(opened.pool.version, answers, engine.run(Replay(opened, engine, here, each)))
 
 
+@dataclass(frozen=True)
 class Replayed:
     """What a release said: of each finding (and why), and of the corpus."""
 
-    def __init__(self, version: str, answers: dict[str, tuple[str, str]], state: State) -> None:
-        self.version, self.answers, self.state = version, answers, state
+    version: str
+    answers: dict[str, tuple[str, str]]
+    state: State
 
 
 class Replay:
