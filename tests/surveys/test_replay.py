@@ -97,7 +97,8 @@ def store(tmp_path):
     opened = Store(tmp_path / "s.db", create=True)
     number = opened.begin("torch", "2.0", {})
     for position, name in enumerate(HISTORIES):
-        one = replace(finding(f"{name.replace(' ', '-')}-1"), version="1.0" if name != "regression" else "0.9")
+        version = "1.0" if name != "regression" else "0.9"
+        one = replace(finding(f"{name.replace(' ', '-')}-1"), version=version, rule=name)
         opened.add_finding(number, f"k{position}", one)
         for version, said in HISTORIES[name].items():
             opened.release_said(one.id, version, said)
@@ -116,6 +117,15 @@ def test_a_comparison_names_regressions_first_and_tells_the_rest(store, tmp_path
     rows = list(csv.DictReader((tmp_path / "t.csv").open()))
     assert rows[0]["change"] == "regression" and rows[0]["1.0"] == GONE and rows[0]["2.0"] == SHOWS and len(rows) == len(HISTORIES)
     assert CliRunner().invoke(app, ["compare", "3.0", "4.0", "--store", str(tmp_path / "s.db")]).exit_code == 2
+
+
+def test_a_bug_that_two_campaigns_met_under_two_names_is_one(store):
+    """What a finding is filed under tells bugs apart; an alias of the API may have led there."""
+    (one,) = [f for f in store.findings() if f.id == "fixed-1"]
+    number = store.begin("torch", "3.0", {})
+    store.add_finding(number, "again", replace(one, id="alias-1", api="torch.Tensor.sin_", version="3.0", releases=()))
+    (row,) = [row for row in compare(store, "torch", "2.0", "3.0") if row.finding.rule == "fixed"]
+    assert row.said == {"1.0": SHOWS, "2.0": GONE, "3.0": SHOWS} and row.change == "regression"
 
 
 def test_what_releases_said_is_kept_and_told(store, tmp_path):

@@ -76,8 +76,8 @@ def replay(
     words = Counter(word for word, _ in done.answers.values())
     out.print(status_line(done.state), markup=False)
     say(f"{target} {done.version}: of {len(findings)} findings " + (", ".join(f"{n} {word}" for word, n in words.most_common()) or "none"))
-    known = {f.id for f in findings}
-    new = [f for f in done.state.findings if f.id not in known]
+    known = {f.key for f in findings}
+    new = [f for f in done.state.findings if f.key not in known]
     out.print(f"{len(new)} findings of the corpus that the campaign did not have", markup=False)
     raise typer.Exit(FOUND if new else NOTHING_NEW)
 

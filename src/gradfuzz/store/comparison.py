@@ -35,12 +35,12 @@ class Compared:
 
 
 def bugs(store: Records, target: str) -> dict[str, tuple[Finding, dict[str, str]]]:
-    """Every confirmed finding on a target by its id, whichever campaigns met it, with what each release says of it."""
+    """Every confirmed finding on a target by its key, whichever campaigns met it and under which API, with what each release says of it."""
     found: dict[str, tuple[Finding, dict[str, str]]] = {}
     for finding in store.findings():
         if finding.target == target:
-            _, said = found.get(finding.id, (finding, {}))
-            found[finding.id] = (finding, {**said, **finding.said})
+            _, said = found.get(finding.key, (finding, {}))
+            found[finding.key] = (finding, {**said, **finding.said})
     return found
 
 
