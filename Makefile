@@ -7,7 +7,7 @@ SHELL := /bin/bash
 
 MLX := examples/mlx_target
 
-.PHONY: run test lint types lines unit old-python example bench wheel clean
+.PHONY: run test lint types lines unit old-python pythons example bench wheel clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -41,6 +41,9 @@ lines: $(VENV)/.test
 
 old-python: $(VENV)/.test
 	$(BIN)/python tests/old_python.py
+
+pythons: $(VENV)/.test  ## the worker's side under every Python that is installed, 3.9 and newer
+	$(BIN)/python tests/old_python.py --all
 
 unit: $(VENV)/.test
 	$(BIN)/pytest -n 2 --durations=30

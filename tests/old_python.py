@@ -1,6 +1,7 @@
 """The worker's side under the oldest Python ≥ 3.9 that is installed: it must compile there, and its unit tests must pass.
 
-Run as a script by `make test`. It says loudly which Python it used, and when there was none older than its own.
+Run as a script by `make test`; `--all` takes every Python that is installed (`make pythons`). It says loudly which Python it used, and
+when there was none older than its own.
 """
 
 from __future__ import annotations
@@ -34,10 +35,15 @@ def candidates() -> list[tuple[tuple[int, int], str]]:
     return sorted(found.items())
 
 
-def main() -> int:
-    (version, python), *_ = candidates() or [((sys.version_info[0], sys.version_info[1]), sys.executable)]
+def main(everyone: bool) -> int:
+    found = candidates() or [((sys.version_info[0], sys.version_info[1]), sys.executable)]
+    (version, _), *_ = found
     if version >= sys.version_info[:2]:
         print(f"NOTE: no Python older than {version[0]}.{version[1]} is installed; the worker's side is checked with that one")
+    return max(checked(*one) for one in (found if everyone else found[:1]))
+
+
+def checked(version: tuple[int, int], python: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
         environment = Path(folder) / "venv"
         subprocess.run([python, "-m", "venv", str(environment)], check=True)
@@ -54,4 +60,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("--all" in sys.argv[1:]))

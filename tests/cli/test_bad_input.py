@@ -46,6 +46,12 @@ CASES = [
     (("report",), "there is no store"),
     (("report", "--format", "stone"), "--format stone: there is no such format; known: html"),
     (("check", "none.py"), "none.py cannot be read"),
+    (("replay",), "there is no store"),
+    (("compare", "1.0", "2.0"), "there is no store"),
+    (("bisect", "x", "--versions", "1.0..2.0"), "there is no store"),
+    (("cross", "torch", "torch"), "torch is the same as itself"),
+    (("cross", "torch", "nosuchlibrary"), "unknown target 'nosuchlibrary'"),
+    (("cross", "torch", "jax", "--seeds", "none.py"), "--seeds none.py"),
 ]
 
 

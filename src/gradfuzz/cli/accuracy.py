@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -12,6 +11,7 @@ from rich.table import Table as Grid
 
 from gradfuzz.cli.console import FOUND, NOTHING_NEW, out, seconds
 from gradfuzz.cli.display import Quiet, watching
+from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.engine.config import Config
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.pool.launch import Launch
@@ -42,7 +42,8 @@ def accuracy(
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
-    python: Annotated[Optional[str], typer.Option(help="The interpreter that has the library.")] = None,
+    python: PythonOption = None,
+    env: EnvOption = None,
     timeout: Annotated[str, typer.Option(help="How long one point may take.")] = "10s",
 ) -> None:
     """Compare values, first and second derivatives of functions of one number with the exact ones, enclosed by ball arithmetic.
@@ -58,7 +59,8 @@ def accuracy(
     if dtype not in UNITS:
         raise GradfuzzError(f"--dtype {dtype}: it is for {', '.join(UNITS)}")
     chosen = forms(target, tuple(op or ()))
-    launch = Launch(target, python or sys.executable, timeout=seconds(timeout))
+    where = place(python, env, target)
+    launch = Launch(target, where.python, timeout=seconds(timeout), variables=where.variables)
     swept = accuracy_points(points, dtype) if tails is None else tail_points(points)
     with Quiet() if as_json else watching() as display:
         version, tables = measure(Config(launch, seconds=None), chosen, swept, dtype, display)

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+from typing import Optional
+
 import typer
 
 from gradfuzz import __version__
 from gradfuzz.cli import (
     accuracy,
+    bisect,
     chain,
     check,
     coverage,
+    cross,
+    env,
     eps,
     explain,
     findings,
     fuzz_function,
     graphs,
     record,
+    replay,
     report,
     run,
     seeds,
     targets,
 )
 from gradfuzz.cli.console import guarded
+from gradfuzz.envs.environment import FOLDER
 
 app = typer.Typer(
     name="gradfuzz",
@@ -42,6 +51,10 @@ app.command()(guarded(check.check))
 app.command()(guarded(chain.chain))
 app.command()(guarded(graphs.graphs))
 app.command()(guarded(accuracy.accuracy))
+app.command()(guarded(replay.replay))
+app.command()(guarded(replay.compare))
+app.command()(guarded(bisect.bisect))
+app.command()(guarded(cross.cross))
 app.command()(guarded(targets.targets))
 app.command("report")(guarded(report.report))
 app.command("coverage")(guarded(coverage.coverage))
@@ -49,6 +62,7 @@ app.command("refusals")(guarded(coverage.refusals))
 app.command("record")(guarded(record.record))
 app.command("eps")(guarded(eps.eps))
 app.add_typer(seeds.app, name="seeds")
+app.add_typer(env.app, name="env")
 app.command("explain")(guarded(explain.explain))
 app.command("fuzz-function")(guarded(fuzz_function.fuzz_function))
 
@@ -62,5 +76,8 @@ def _version(value: bool) -> None:
 @app.callback()
 def main(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version and leave."),
+    envs: Optional[Path] = typer.Option(None, "--envs", help=f"Where environments are kept; ${FOLDER} says the same."),
 ) -> None:
     """Find wrong gradients."""
+    if envs is not None:
+        os.environ[FOLDER] = str(envs)  # for whatever is started from here, too

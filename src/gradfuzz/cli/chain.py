@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -12,6 +11,7 @@ import typer
 from gradfuzz.cli.console import FOUND, NOTHING_NEW, out, seconds
 from gradfuzz.cli.display import PlainDisplay, status_line, watching
 from gradfuzz.cli.run import DEFAULT_STORE, StoreOption
+from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.engine.config import Config
 from gradfuzz.engine.survey import State
 from gradfuzz.errors import TargetError
@@ -37,7 +37,8 @@ def chain(
     dtype: Annotated[str, typer.Option(help="The precision: float64, float32.")] = "float64",
     only_wide: Annotated[bool, typer.Option("--only-wide", help="Leave out the ordinary points between 0.01 and 40.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what is tested, and every point that was looked at alone.")] = False,
-    python: Annotated[Optional[str], typer.Option(help="The interpreter that has the library.")] = None,
+    python: PythonOption = None,
+    env: EnvOption = None,
     module: Annotated[Optional[list[str]], typer.Option(help="Also allow ops of this Python module of yours. It is trusted.")] = None,
     workers: Annotated[Optional[int], typer.Option(min=1, max=256, help="Worker processes; one per core by default.")] = None,
     store: StoreOption = DEFAULT_STORE,
@@ -54,7 +55,8 @@ def chain(
     if dtype not in FLOATS:
         raise TargetError(f"unknown dtype {dtype!r}; use one of {', '.join(FLOATS)}")
     paths = (os.getcwd(),) if module else ()
-    launch = Launch(target, python or sys.executable, tuple(module or ()), paths, seconds(timeout))
+    where = place(python, env, target)
+    launch = Launch(target, where.python, tuple(module or ()), paths, seconds(timeout), variables=where.variables)
     config = Config(launch, seconds=None, order=2 if gradients else 1, workers=workers or os.cpu_count() or 1)
     plan = ChainPlan(depth, gradients, points, dtype, tuple(op or ()), not only_wide)
     with Verbose(gradients) if verbose else watching() as display:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -11,6 +10,7 @@ from rich.table import Table
 
 from gradfuzz.cli.console import FOUND, NOTHING_NEW, cell, out, say, seconds
 from gradfuzz.cli.run import MAX_ORDER, way_names
+from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.errors import GradfuzzError, ProgramError
 from gradfuzz.oracles.check import Options
 from gradfuzz.pool.launch import Launch
@@ -25,7 +25,8 @@ STYLES = {"agree": "green", "disagree": "bold red", "inconclusive": "yellow", "u
 def check(
     file: Annotated[Path, typer.Argument(help="A Program as text; see the README for the language.")],
     target: Annotated[str, typer.Option(help="The library the Program is written for.")] = default_target(),
-    python: Annotated[Optional[str], typer.Option(help="The interpreter that has the library.")] = None,
+    python: PythonOption = None,
+    env: EnvOption = None,
     order: Annotated[int, typer.Option(min=1, max=MAX_ORDER, help="The highest order of derivative.")] = 2,
     module: Annotated[Optional[list[str]], typer.Option(help="Also allow calls into this Python module: your own ops.")] = None,
     seed: Annotated[int, typer.Option(help="Chooses the random directions.")] = 0,
@@ -44,7 +45,10 @@ def check(
     program = _read(file, target, modules)
     named = tuple(way.name for way in chosen(target, profile, way_names(ways)).ways)
     paths = (str(Path.cwd()),) if modules else ()
-    launch = Launch(target, python or sys.executable, modules, paths, seconds(timeout), ways=named, device=device)
+    where = place(python, env, target)
+    launch = Launch(
+        target, where.python, modules, paths, seconds(timeout), ways=named, device=device, variables=where.variables
+    )  # fmt: skip
     with Pool(launch, 1) as pool:
         here = tuple(name for name in named if name in pool.ways)
         event = pool.run("examine", program=to_json(program), options=Options(order, None, seed, ways=here, device=device).to_json())

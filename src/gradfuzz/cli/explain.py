@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Annotated, Optional
-
-import typer
 from rich.panel import Panel
 from rich.text import Text
 
@@ -14,6 +10,7 @@ from gradfuzz.cli.findings import IdArgument
 from gradfuzz.cli.meter import metering
 from gradfuzz.cli.run import DEFAULT_STORE, StoreOption
 from gradfuzz.cli.seeds import DEFAULT_MODEL, DEFAULT_OUT, ModelOption, OutOption, PriceOption, TimeoutOption, UrlOption, asking_for
+from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.llm.client import TIMEOUT
 from gradfuzz.llm.explain import explain as ask_for_cause
@@ -31,7 +28,8 @@ def explain(
     base_url: UrlOption = None,
     price: PriceOption = None,
     request_timeout: TimeoutOption = f"{TIMEOUT:.0f}s",
-    python: Annotated[Optional[str], typer.Option(help="The interpreter that has the library, to look up the rule's formula.")] = None,
+    python: PythonOption = None,
+    env: EnvOption = None,
     out_folder: OutOption = DEFAULT_OUT,
 ) -> None:
     """Ask a language model what may cause a finding. The answer is a guess: nothing is decided by it, and the store does not keep it.
@@ -40,11 +38,12 @@ def explain(
     """
     with records(store) as opened:
         finding = opened.finding(identity)
+    where = place(python, env, finding.target)
     with metering() as meter:
         asking = asking_for(model, base_url, price, out_folder, 1, None, None, request_timeout, meter)
         formula = ""
         try:
-            with Pool(Launch(finding.target, python or sys.executable), 1) as pool:
+            with Pool(Launch(finding.target, where.python, variables=where.variables), 1) as pool:
                 formula = formulas(finding, pool)
         except GradfuzzError as error:  # the library is not here: the script and the evidence are
             say(f"without the rule's formula: {error}")

@@ -8,6 +8,7 @@ import typer
 
 from gradfuzz.cli.eps import find_function
 from gradfuzz.cli.run import DEFAULT_STORE, MAX_ORDER, StoreOption, run
+from gradfuzz.cli.where import EnvOption, PythonOption
 from gradfuzz.errors import GradfuzzError, ProgramError
 from gradfuzz.program import parse
 from gradfuzz.targets.homes import default_target, language_for
@@ -18,7 +19,8 @@ def fuzz_function(
     function: Annotated[str, typer.Argument(help="Your function, as module:function; the module is imported and trusted.")],
     input: Annotated[list[str], typer.Option(help='An input, as in "x: float64[3, 4]". Once for each argument, in order.')],
     target: Annotated[str, typer.Option(help="The library that the function is written for.")] = default_target(),
-    python: Annotated[Optional[str], typer.Option(help="The interpreter that has the library.")] = None,
+    python: PythonOption = None,
+    env: EnvOption = None,
     time: Annotated[Optional[str], typer.Option(help="How long: 90s, 5m, 1h30m.")] = None,
     mutants: Annotated[Optional[int], typer.Option(min=1, help="Stop after so many mutants.")] = None,
     order: Annotated[int, typer.Option(min=1, max=MAX_ORDER, help="The highest order of derivative.")] = 2,
@@ -41,7 +43,7 @@ def fuzz_function(
         parse(text, language_for(target, (module,)))
     except ProgramError as error:
         raise GradfuzzError(f"{function}: {error.reason}") from None
-    if python is None:
+    if python is None and env is None:
         find_function(function)  # a slip in the name is said here, in one line, and not by every worker
     seeds = store.with_suffix(".seeds.txt")
     if not resume:
@@ -50,7 +52,8 @@ def fuzz_function(
         except OSError as error:
             raise GradfuzzError(f"--store {store}: {error.strerror}") from None
     run(
-        target, python, time, mutants, None, None, [seeds], [module], order, None, workers=workers, seed=seed, store=store, resume=resume
+        target, python, env, time, mutants, seeds=[seeds], module=[module], order=order, workers=workers, seed=seed, store=store,
+        resume=resume,
     )  # fmt: skip
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import Annotated, Optional
 
 import typer
@@ -12,6 +11,7 @@ from gradfuzz.cli.chain import closing
 from gradfuzz.cli.console import out, seconds
 from gradfuzz.cli.display import watching
 from gradfuzz.cli.run import DEFAULT_STORE, MAX_ORDER, StoreOption, way_names
+from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.engine.config import DEFAULT_SECONDS, Config
 from gradfuzz.engine.survey import State
 from gradfuzz.pool.launch import Launch
@@ -26,7 +26,8 @@ def graphs(
     count: Annotated[Optional[int], typer.Option(min=1, help="Stop after so many graphs.")] = None,
     size: Annotated[Optional[int], typer.Option(min=3, max=30, help="Calls in a graph; by default anything from 3 to 30.")] = None,
     order: Annotated[int, typer.Option(min=1, max=MAX_ORDER, help="The highest order of derivative; every fourth graph goes there.")] = 2,
-    python: Annotated[Optional[str], typer.Option(help="The interpreter that has the library.")] = None,
+    python: PythonOption = None,
+    env: EnvOption = None,
     module: Annotated[Optional[list[str]], typer.Option(help="Also use functions of this Python module of yours. It is trusted.")] = None,
     profile: Annotated[str, typer.Option(help="How much goes into further ways of running: quick, default, nightly, full.")] = DEFAULT,
     ways: Annotated[Optional[str], typer.Option(help="Exactly these ways, as in aot_eager,batched.")] = None,
@@ -46,7 +47,8 @@ def graphs(
     paths = (os.getcwd(),) if module else ()
     named = way_names(ways)
     wanted = tuple(way.name for way in chosen(target, profile, named).ways)
-    launch = Launch(target, python or sys.executable, tuple(module or ()), paths, seconds(timeout), ways=wanted)
+    where = place(python, env, target)
+    launch = Launch(target, where.python, tuple(module or ()), paths, seconds(timeout), ways=wanted, variables=where.variables)
     limit = seconds(time) if time is not None else (None if count else DEFAULT_SECONDS)
     config = Config(launch, seed, limit, order=order, profile=profile, ways=named, workers=workers or os.cpu_count() or 1)
     with watching() as display:

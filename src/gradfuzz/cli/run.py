@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -11,6 +10,7 @@ import typer
 
 from gradfuzz.cli.console import FOUND, NOTHING_NEW, out, records, say, seconds
 from gradfuzz.cli.display import endings, status_line, watching
+from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.engine.config import DEFAULT_SECONDS, MOST_ORDER, Config
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.findings.labels import NEW
@@ -31,9 +31,8 @@ StoreOption = Annotated[Path, typer.Option("--store", help="The file that campai
 
 def run(
     target: Annotated[str, typer.Argument(help="The library to fuzz: " + ", ".join(known_targets()) + ".")],
-    python: Annotated[
-        Optional[str], typer.Option(help="The interpreter that has the library: an old release's own environment, say.")
-    ] = None,
+    python: PythonOption = None,
+    env: EnvOption = None,
     time: Annotated[Optional[str], typer.Option(help="How long: 90s, 5m, 1h30m. Five minutes by default.")] = None,
     mutants: Annotated[Optional[int], typer.Option(min=1, help="Stop after so many. Same --seed, same findings.")] = None,
     api: Annotated[Optional[list[str]], typer.Option(help="Only APIs that fit this glob, as in 'torch.fft.*'. May be given again.")] = None,
@@ -55,7 +54,7 @@ def run(
     seed: Annotated[int, typer.Option(help="Where chance starts.")] = 0,
     store: StoreOption = DEFAULT_STORE,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the store's last campaign; its --seeds, --module and --python are said again.")
+        bool, typer.Option("--resume", help="Go on with the store's last campaign; its --seeds, --module and --env are said again.")
     ] = False,
     timeout: Annotated[str, typer.Option(help="How long one mutant may take.")] = "10s",
     memory: Annotated[int, typer.Option(min=64, max=2**24, help="By how many megabytes a worker may grow.")] = 4096,
@@ -75,16 +74,17 @@ def run(
     home_of(target)  # raises for a name that is none
     limit = seconds(time) if time is not None else (None if mutants else DEFAULT_SECONDS)
     named = way_names(ways)
+    where = place(python, env, target)
     launch = Launch(
-        target, python or sys.executable, tuple(module or ()), (os.getcwd(),) if module else (), seconds(timeout), memory,
-        tuple(way.name for way in chosen(target, profile, named).ways), device,
+        target, where.python, tuple(module or ()), (os.getcwd(),) if module else (), seconds(timeout), memory,
+        tuple(way.name for way in chosen(target, profile, named).ways), device, where.variables,
     )  # fmt: skip
     listed = api_file(apis)
     names = tuple("?" + line.split("(")[0].strip() for line in listed)
     config = Config(
         launch, seed, limit, mutants, tuple(api or ()) + names, listed, tuple(map(str, seeds or ())), order,
         _scenarios(scenario or [], order or DEFAULT_ORDER), profile, named, device, workers or os.cpu_count() or 1,
-        python_said=python is not None, samples=samples,
+        python_said=where.said, samples=samples,
     )  # fmt: skip
     with watching() as display:
         state = run_mutants(config, store, resume, display)
@@ -92,14 +92,14 @@ def run(
         out.print(line, markup=False)
     new = [f for f in state.findings if f.label_name == NEW]
     out.print(f"{len(state.findings)} findings, {len(new)} of them not on the list of known ones", markup=False)
-    where = f" --store {store}" if store != DEFAULT_STORE else ""
+    again = f" --store {store}" if store != DEFAULT_STORE else ""
     with records(store) as opened:
         last = opened.campaign()
         lost = proofs_of(opened, last["id"]).told if last is not None else ""
     if lost:
-        say(f"{lost}; see gradfuzz findings --all{where}")
+        say(f"{lost}; see gradfuzz findings --all{again}")
     if state.findings:
-        out.print(f"look at them with: gradfuzz findings{where}; as a page: gradfuzz report{where}", markup=False)
+        out.print(f"look at them with: gradfuzz findings{again}; as a page: gradfuzz report{again}", markup=False)
     raise typer.Exit(FOUND if new else NOTHING_NEW)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Optional
@@ -15,6 +14,7 @@ from gradfuzz.cli.console import FOUND, NOTHING_NEW, cell, guarded, out, say, se
 from gradfuzz.cli.display import watching
 from gradfuzz.cli.meter import metering
 from gradfuzz.cli.run import DEFAULT_STORE, StoreOption, api_file
+from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.engine.config import Config
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.llm.asking import Asking, Meter
@@ -102,7 +102,8 @@ def llm(
     ] = None,
     max_memory: Annotated[int, typer.Option(min=1, max=2**20, help="Megabytes that all tensors of a program may take together.")] = MEMORY,
     max_dimension: Annotated[int, typer.Option(min=2, max=10**6, help="Every dimension stays under this.")] = DIMENSION,
-    python: Annotated[Optional[str], typer.Option(help="The interpreter that has the library.")] = None,
+    python: PythonOption = None,
+    env: EnvOption = None,
     module: Annotated[Optional[list[str]], typer.Option(help="Let programs call this Python module of yours. It is trusted.")] = None,
     workers: Annotated[Optional[int], typer.Option(min=1, max=256, help="Worker processes; one per core by default.")] = None,
     timeout: Annotated[str, typer.Option(help="How long one program may take.")] = "10s",
@@ -125,7 +126,8 @@ def llm(
         gate.check_api(name, language)
     count = num_programs or (None if until_dry else len(listed) or DEFAULT_PROGRAMS)
     order = Order(target, model, store, out_folder, count, num_apis, start_id, round_size, until_dry, seed)
-    launch = Launch(target, python or sys.executable, tuple(module or ()), (os.getcwd(),) if module else (), seconds(timeout))
+    where, paths = place(python, env, target), (os.getcwd(),) if module else ()
+    launch = Launch(target, where.python, tuple(module or ()), paths, seconds(timeout), variables=where.variables)
     limits, size = Limits(max_memory, max_dimension), workers or os.cpu_count() or 1
     with metering() as meter:
         asking = asking_for(model, base_url, price, out_folder, max_workers, max_tokens_total, max_cost, request_timeout, meter)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gradfuzz.errors import StoreError
+from gradfuzz.findings.history import SHOWS
 from gradfuzz.findings.inside.same import finding_id, finding_key
 from gradfuzz.findings.labels import NEW, Label
 from gradfuzz.findings.proof import PROVEN, REFUTED, Proof
@@ -44,6 +45,7 @@ class Finding:
     salt: int = 0  # where the directions begin along which it was seen
     made: tuple[str, ...] | None = None  # what the Program makes once, outside the function; None where nobody has looked
     lost: str = ""  # why its script does not show what a fresh process has seen again
+    releases: tuple[tuple[str, str], ...] = ()  # what other releases were asked, and what each said (findings/said.py)
 
     @property
     def proven(self) -> bool:
@@ -54,6 +56,11 @@ class Finding:
     def refuted(self) -> bool:
         """Whether AD is right by a proof: no finding at all."""
         return self.proof is not None and self.proof.verdict == REFUTED
+
+    @property
+    def said(self) -> dict[str, str]:
+        """What each release says of it, its own among them."""
+        return {**({self.version: SHOWS} if self.confirmed else {}), **dict(self.releases)}
 
     @property
     def key(self) -> str:
@@ -92,7 +99,7 @@ class Finding:
             "edits": [e.to_json() for e in self.edits], "mutates": self.mutates, "random": self.random, "modules": list(self.modules),
             "limit": self.limit, "title": self.title, "explanation": self.explanation, "label": vars(self.label) if self.label else None,
             "reproducer": self.script, "script_output": self.script_output, "proof": self.proof.to_json() if self.proof else None,
-            "salt": self.salt, "made": None if self.made is None else list(self.made), "lost": self.lost,
+            "salt": self.salt, "made": None if self.made is None else list(self.made), "lost": self.lost, "releases": dict(self.releases),
         }  # fmt: skip
 
     @staticmethod
@@ -108,6 +115,7 @@ class Finding:
             data["limit"], Label(**data["label"]) if data["label"] else None, data["reproducer"], data.get("script_output", ""),
             data["id"], times, campaign, Proof.from_json(data.get("proof")), int(data.get("salt", 0)),
             None if data.get("made") is None else tuple(map(str, data["made"])), data.get("lost", ""),
+            tuple(dict(data.get("releases") or {}).items()),
         )  # fmt: skip
 
     def public(self) -> dict[str, Any]:

@@ -84,8 +84,8 @@ class Inquiries:
 
     def _measure(self, inquiry: Inquiry, element: str | None, most: int, fresh: bool) -> None:
         job = self.pool.submit(
-            "measure", urgent=inquiry.urgent, ahead=inquiry.urgent, fresh=fresh, limit=MEASURE_LIMIT, program=inquiry.program, scenarios=list(inquiry.scenarios),
-            element=element, most=most,
+            "measure", urgent=inquiry.urgent, ahead=inquiry.urgent, fresh=fresh, limit=MEASURE_LIMIT, program=inquiry.program,
+            scenarios=list(inquiry.scenarios), element=element, most=most,
         )  # fmt: skip
         self._jobs[job] = inquiry
 

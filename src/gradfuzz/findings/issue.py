@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.history import since
 from gradfuzz.targets.homes import homes
 
 # What a tracker calls its sections where the target's folder does not say.
@@ -60,6 +61,7 @@ def issue_text(finding: Finding) -> str:
         f"## {headings['versions']}",
         "",
         f"- {library} {finding.version}, CPU",
+        *([f"- {since(finding.said)}"] if since(finding.said) else []),
         "",
         "Found with gradfuzz.",
     ]

@@ -30,6 +30,7 @@ class Launch:
     memory: int = 4096  # megabytes that a worker may grow by
     ways: tuple[str, ...] = ()  # further ways of running that workers are made ready for
     device: str = ""  # another device that they use
+    variables: tuple[tuple[str, str], ...] = ()  # of the environment, as the library's release needs them
 
     @property
     def walls(self) -> str:
@@ -68,4 +69,5 @@ class Launch:
         """One thread a worker; nothing of the campaign's own Python set-up, and no key."""
         kept = {k: v for k, v in inherited.items() if k not in ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP") and not k.endswith(SECRET)}
         kept.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", PYTHONUNBUFFERED="1")
+        kept.update(self.variables)
         return kept

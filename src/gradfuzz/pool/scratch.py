@@ -19,16 +19,19 @@ OWNER = "owner"  # locked for as long as the owner lives; the lock goes with the
 class Scratch:
     """A folder that is gone when it is closed, or soon after its owner is."""
 
-    def __init__(self) -> None:
+    def __init__(self, within: Path | None = None) -> None:
+        """`within`: the folder to make it in, where it is not for temporary files in general."""
         try:
-            sweep(Path(tempfile.gettempdir()))
-            self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
+            parent = within or Path(tempfile.gettempdir())
+            sweep(parent)
+            self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
             self._handle = os.open(self.path / "new", os.O_RDWR | os.O_CREAT, 0o600)
             fcntl.flock(self._handle, fcntl.LOCK_EX)
             os.rename(self.path / "new", self.path / OWNER)  # whoever sees the file finds it locked
             self._remove = weakref.finalize(self, shutil.rmtree, str(self.path), ignore_errors=True)  # at the latest when Python ends
         except OSError as error:
-            raise WorkerError(f"no temporary folder can be made ({error}); set TMPDIR to a folder that can be written to") from None
+            where = "name a folder" if within else "set TMPDIR to a folder"
+            raise WorkerError(f"no temporary folder can be made ({error}); {where} that can be written to") from None
 
     def close(self) -> None:
         self._remove()

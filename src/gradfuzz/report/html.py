@@ -11,8 +11,10 @@ from typing import Any
 
 import jinja2
 
+from gradfuzz.envs.versions import order
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.history import since
 from gradfuzz.findings.issue import issue_text
 from gradfuzz.findings.labels import web_link
 from gradfuzz.oracles.gradient import STEP
@@ -50,6 +52,8 @@ def write(store: Records, folder: Path) -> Path:
         curve=_curve,
         file_name=file_name,
         web_link=web_link,
+        releases=sorted({v for f in findings if f.releases for v in f.said}, key=order),
+        since=since,
     )
     _write(folder / "index.html", page)
     return folder / "index.html"

@@ -38,6 +38,17 @@ def file_seeds(path: Path, target: str, modules: tuple[str, ...]) -> list[Seed]:
     return found
 
 
+def seeds_of_lines(lines: list[str], target: str, modules: tuple[str, ...], whose: str) -> list[Seed]:
+    """Seeds that were kept as lines of JSON; all of them pass the gate. GradfuzzError for anything that is none."""
+    language = language_for(target, modules)
+    try:
+        return [_row(line, language) for line in lines]
+    except ProgramError as error:
+        raise GradfuzzError(f"{whose}: {error.reason}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, MemoryError) as error:
+        raise GradfuzzError(f"{whose} holds what is no Program ({type(error).__name__}: {str(error)[:80]})") from None
+
+
 def _rows(text: str) -> Iterator[tuple[int, str]]:
     return ((number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip())
 

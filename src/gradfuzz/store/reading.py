@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
+import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
 from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.history import SAID
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.findings.issue import issue_text
 from gradfuzz.findings.labels import LABELS
@@ -17,6 +19,7 @@ from gradfuzz.mutate.cover import Cover
 from gradfuzz.oracles.verdict import RANK
 from gradfuzz.program import from_json
 
+MOST_CORPUS = 1 << 28  # bytes; that of a library is some millions
 STATUSES = ("running", "finished", "stopped")
 
 
@@ -97,6 +100,15 @@ def campaign_of(row: sqlite3.Row) -> dict[str, Any]:
     return {"id": count(row["id"]), **words, "config": _object(row["config"])}
 
 
+def corpus_of(row: sqlite3.Row) -> list[str]:
+    """Lines of JSON; never more than would be kept, whatever a compressed text claims to be."""
+    unpacking = zlib.decompressobj()
+    text = unpacking.decompress(a(bytes, row["seeds"]), MOST_CORPUS)
+    if unpacking.unconsumed_tail:
+        raise Damaged("a corpus that is too large")
+    return text.decode().split("\n") if text else []
+
+
 def batch_of(row: sqlite3.Row) -> BatchRow:
     columns = row.keys()
     cpu = float(row["cpu"])
@@ -137,6 +149,9 @@ def finding_of(row: sqlite3.Row) -> Finding:
     for text in (*texts, *label, verdict.outcome, verdict.oracle, verdict.reason, verdict.symptom, verdict.subject):
         a(str, text)
     a(bool, found.confirmed), count(verdict.order)
+    for version, said in found.releases:
+        if said not in SAID or not isinstance(version, str):
+            raise Damaged(f"a release that says {said!r:.40}")
     if found.label and found.label.label not in LABELS:
         raise Damaged(f"unknown label {found.label.label!r}")
     if not found.id or (verdict.error_bar is not None and not isinstance(verdict.error_bar, (int, float))):

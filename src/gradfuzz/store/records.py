@@ -63,6 +63,11 @@ class Records:
         found = [row for row in self.campaigns() if number is None or row["id"] == number]
         return found[-1] if found else None
 
+    def corpus(self, campaign: int) -> list[str]:
+        """The seeds of a campaign as lines of JSON, as they were kept; none where they were not. They are data, perhaps a stranger's."""
+        found = list(self._read("corpora", reading.corpus_of, campaign))
+        return found[0] if found else []
+
     # Batches ---------------------------------------------------------------------------------------------------------
 
     def batches(self, campaign: int) -> Iterator[BatchRow]:

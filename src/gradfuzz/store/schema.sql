@@ -58,3 +58,7 @@ create table questions (           -- nothing is suspected: what the reference i
     campaign integer not null references campaigns(id),
     report text not null           -- JSON: the mutant, and the scenarios in question
 );
+create table corpora (             -- the seeds of a campaign, to be run again on another release
+    campaign integer primary key references campaigns(id),
+    seeds blob not null            -- JSON lines (api, source, program), compressed by zlib
+);

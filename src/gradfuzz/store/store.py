@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import sqlite3
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -31,7 +32,8 @@ _ADDED = {
     "create table if not exists aliases (campaign integer not null references campaigns(id), key text not null,"
     " final text not null, primary key (campaign, key));",
     4: "create table if not exists questions (number integer primary key, campaign integer not null references campaigns(id),"
-    " report text not null);",
+    " report text not null);"
+    "create table if not exists corpora (campaign integer primary key references campaigns(id), seeds blob not null);",
 }
 
 
@@ -137,7 +139,20 @@ class Store(Records):
         with self.transaction():
             self.db.executemany("insert or replace into existing_rules values (?, ?, ?)", [(campaign, r, why) for r, why in rules.items()])
 
+    def keep_corpus(self, campaign: int, seeds: list[dict[str, Any]]) -> None:
+        """The seeds of a campaign, so that it can be run again elsewhere."""
+        lines = "\n".join(json.dumps(seed, separators=(",", ":")) for seed in seeds)
+        self._write("insert or replace into corpora values (?, ?)", campaign, zlib.compress(lines.encode()))
+
     # Findings --------------------------------------------------------------------------------------------------------
+
+    def release_said(self, identity: str, version: str, said: str) -> None:
+        """What a release says of the findings with this id."""
+        with self.transaction():
+            for row in self.db.execute("select rowid, document from findings where id = ?", (identity,)).fetchall():
+                document = json.loads(row["document"])
+                document["releases"] = {**(document.get("releases") or {}), version: said}
+                self._write("update findings set document = ? where rowid = ?", json.dumps(document), row["rowid"])
 
     def suspect(self, campaign: int, key: str, report: Suspicion | Death) -> None:
         """Something new was seen: it waits to be looked into."""

@@ -12,13 +12,13 @@ from typing import Any
 from gradfuzz.engine.config import Config
 from gradfuzz.engine.engine import Engine, Session, session
 from gradfuzz.engine.survey import Death, State, Suspicion, Task, Watcher
-from gradfuzz.errors import StoreError, TargetError
+from gradfuzz.errors import ProgramError, StoreError, TargetError
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.mutate.edits import Edit
 from gradfuzz.oracles.check import Options
 from gradfuzz.oracles.verdict import CRASH, INCONCLUSIVE, RANK, TIMEOUT, Verdict
 from gradfuzz.pool.pool import Pool
-from gradfuzz.program import from_json
+from gradfuzz.program import from_json, gate
 from gradfuzz.seeds.files import file_seeds
 from gradfuzz.seeds.gather import choose, gather, signature_seeds
 from gradfuzz.seeds.library import Parts, Reading
@@ -30,6 +30,7 @@ from gradfuzz.surveys.profiles import chosen
 from gradfuzz.surveys.schedule import Batch, Schedule
 from gradfuzz.targets.base.scenario import Scenario
 from gradfuzz.targets.base.seeds import SHARDS
+from gradfuzz.targets.homes import language_for
 from gradfuzz.worker.depth import Depth
 
 # An API that has taken so many workers down, in this batch and in those that the schedule has learnt from, takes more: a death ends
@@ -120,6 +121,7 @@ class Mutants:
         self.depths = Depths(config.order, config.scenarios, config.seed, choice, pool.family, config.device)
         self.schedule = Schedule([], config.seed, pool.family, sweep=self.depths.choice.swept is not None, last=False)
         self.reading = reading
+        self.language = language_for(config.launch.target, config.launch.modules)
         self._known_parts = 0  # of the seeds: those that the schedule knows
         self._grown_seeds = 0  # mutants that became seeds
         self._grow()
@@ -147,7 +149,7 @@ class Mutants:
             if batch is None:
                 yield self._to_read()  # nothing: the round before the last one is not done yet
                 continue
-            self.seeds += [Seed(api, GROWN, program) for api, program in self.schedule.grown[self._grown_seeds :]]
+            self.seeds += [self._grown(api, program) for api, program in self.schedule.grown[self._grown_seeds :]]
             self._grown_seeds = len(self.schedule.grown)
             before = self.done_before.get(batch.number)
             done = None if before is None else batch.count if before.until is None else min(before.until, batch.count)
@@ -185,8 +187,17 @@ class Mutants:
         if whole:
             if not self.seeds:
                 raise TargetError("there are no seeds to start from: the library offers none")
+            self.store.keep_corpus(self.number, [vars(seed) for seed in self.seeds])
             what = f"{len(self.seeds)} seeds, {self.state.apis} APIs, {self.config.workers} workers"
             self.watcher.say(f"{self.config.launch.target} {self.pool.version}: {what}")
+
+    def _grown(self, api: str, program: Any) -> Seed:
+        """A mutant as a seed. On resume it comes from the store, which is data, perhaps a stranger's."""
+        try:
+            gate.check(from_json(program), self.language)
+        except ProgramError as error:
+            raise StoreError(f"the store holds a seed of {api} that cannot be one ({error}); leave --resume out") from None
+        return Seed(api, GROWN, program)
 
     def _depth(self, batch: Batch) -> Depth:
         seed = self.seeds[batch.seed_index]
