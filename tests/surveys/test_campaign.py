@@ -169,8 +169,8 @@ def test_a_list_of_signatures_chooses_and_makes_up_seeds(folder):
 
 
 def test_a_stored_suspicion_that_the_gate_refuses_is_left_alone_and_said(folder):
-    assert gradfuzz(*RUN, "--mutants", 8, cwd=folder).returncode == 1
+    assert gradfuzz(*RUN, "--mutants", 32, cwd=folder).returncode == 1
     with sqlite3.connect(folder / "gradfuzz.db") as db:
         db.execute("insert into suspicions values (1, 'k', ?, 1)", (json.dumps({"api": "torch.sin", "seed": {"format": 1}}),))
-    again = gradfuzz(*RUN, "--mutants", 8, "--resume", cwd=folder)
+    again = gradfuzz(*RUN, "--mutants", 32, "--resume", cwd=folder)
     assert again.returncode == 1 and "1 rows of the store make no sense" in again.stdout + again.stderr
