@@ -29,7 +29,7 @@ class Trial:
     def __init__(self, target: Target, program: Program, salt: int = 0, arrays: list[Array] | None = None) -> None:
         self.target, self.program, self.salt = target, program, salt
         self.point: Point = target.point(program, arrays)
-        self._outcomes: dict[Scenario, Outcome | Refusal] = {}
+        self.outcomes: dict[Scenario, Outcome | Refusal] = {}
         self._cursor = (salt * 7919) % _POOL_SIZE
         self._directions: list[Vec] = []
         self._inputs: list[Array] | None = None
@@ -118,9 +118,9 @@ class Trial:
 
     def outcome(self, scenario: Scenario) -> Outcome | Refusal:
         """What a scenario gives at the inputs along the trial's own directions, computed once."""
-        found = self._outcomes.get(scenario)
+        found = self.outcomes.get(scenario)
         if found is None:
-            found = self._outcomes[scenario] = self.attempt(scenario, self.directions(scenario.order))
+            found = self.outcomes[scenario] = self.attempt(scenario, self.directions(scenario.order))
         return found
 
     def attempt(
