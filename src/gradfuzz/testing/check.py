@@ -110,7 +110,7 @@ def check_gradients(
     - `structure`: what the inputs are, so that steps stay inside: "symmetric", "positive_definite", "simplex", "lower", "upper",
       one for all or one for each differentiated input;
     - `ways`: further ways of running that must give the same derivatives: `"aot_eager"`, `"batched"`, `"checkpointed"`, …, as
-      `gradfuzz targets` lists them; on JAX `"jit"` and on TensorFlow `"graph"`, too;
+      `gradfuzz targets` lists them, and `"jit"` or `"graph"` for libraries that compile whatever they are run on;
     - `own_rule=True`: the derivative of `f` is not the true one, on purpose (a straight-through estimator, a clipped gradient): it is
       compared with nothing but itself, in these ways;
     - `seed`: chooses the random directions; `shrink=False` skips the search for a smaller example.

@@ -109,6 +109,18 @@ def test_compiled_derivatives_agree_and_one_compilation_serves_many_numbers(targ
     assert counters["stats"]["unique_graphs"] == before > 0
 
 
+def test_what_a_module_was_made_from_is_part_of_what_was_compiled(target):
+    """Its samples are inside it: what was compiled with others is another function."""
+    for seed in (2, 3):
+        text = (
+            'x = tensor((1, 2, 7, 7), "float64", uniform(0.5, 1.5, seed=1))\n'
+            f's = tensor((1, 2, 2), "float64", uniform(0.0, 1.0, seed={seed}), grad=False)\n'
+            "m = torch.nn.FractionalMaxPool2d(2, output_size=[3, 3], _random_samples=s)\ny = m(x)\n"
+        )
+        seen = examine(target, parse(text, target.language), Options(1, ways=("aot_eager",)))
+        assert ran(seen, "aot_eager") and not seen.findings, [v.reason for v in seen.findings]
+
+
 def test_mixed_precision_is_judged_by_its_own(target):
     seen = examine(target, program(target, "torch.matmul(x, x.mT)", "float32"), Options(1, ways=("autocast", "autocast-off")))
     assert seen.outcome == "agree" and ran(seen, "autocast") and ran(seen, "autocast-off")

@@ -18,8 +18,9 @@ from gradfuzz.targets.base.nesting import Derivative, Many, Tensors
 from gradfuzz.targets.base.scenario import Modes
 from gradfuzz.targets.jax.derivatives import conjugate, derivative, inner
 
-# How a batch's other member differs from the point: enough that mixing the two would show.
-NEIGHBOUR = 1.25
+# How a batch's other member differs from the point: enough that mixing the two would show, and nearer to zero, where most functions are
+# still inside their domain.
+NEIGHBOUR = 0.75
 # The derivative that a rule of a user's own gives to the identity: a number that no mistake makes by itself.
 SCALE = 3.0
 # Other shapes are looked for among this many.

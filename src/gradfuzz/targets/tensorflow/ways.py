@@ -15,8 +15,9 @@ from gradfuzz.targets.base.nesting import Derivative, Many, Tensors
 from gradfuzz.targets.base.scenario import Modes
 from gradfuzz.targets.tensorflow.derivatives import derivative, inner, some
 
-# How a batch's other member differs from the point: enough that mixing the two would show.
-NEIGHBOUR = 1.25
+# How a batch's other member differs from the point: enough that mixing the two would show, and nearer to zero, where most functions are
+# still inside their domain.
+NEIGHBOUR = 0.75
 # A Jacobian has a row for each output element; one with more entries is not made.
 JACOBIAN_ROWS = 64
 JACOBIAN_ENTRIES = 4096
@@ -212,6 +213,7 @@ WAYS: dict[str, Derivative] = {
 # Ways in which a rule of a user's own must be kept.
 RULED = (EAGER, COMPILED, "symbolic", "vectorized", "recomputed", "looped", "switched")
 WAYS.update({"rule": _ruled(derivative), **{f"rule-{name}": _ruled(WAYS[name]) for name in RULED}})
-# Those that have no graph around them, and those that XLA compiles.
+# Those that have no graph around them, those of them that need none inside either, and those that XLA compiles.
 BY_HAND = (EAGER, "again", "assigned", f"rule-{EAGER}")
+WITHOUT_GRAPH = (EAGER, "assigned", f"rule-{EAGER}", PERSISTENT)
 BY_XLA = (COMPILED, f"rule-{COMPILED}")

@@ -27,7 +27,8 @@ FACTOR, SHIFT = -1.25, 1.0
 HOOK = 3.0
 # Other shapes are looked for among this many; each costs a plain run.
 MOST_SHAPES = 4
-_OVERWRITTEN = "modified by an inplace operation"
+# By these words PyTorch says that a backward pass cannot be had any more.
+_OVERWRITTEN = ("modified by an inplace operation", "has been modified inplace")
 
 
 # Between a call and its backward pass ----------------------------------------------------------------------------------------
@@ -68,7 +69,7 @@ def between(happens: Callable[[Tape], object], place: Callable[[TorchPoint], Fun
             happens(tape)
             grads = tape.pull()
         except RuntimeError as error:
-            if _OVERWRITTEN in str(error):
+            if any(words in str(error) for words in _OVERWRITTEN):
                 raise NotImplementedError("it says itself that what it needs was overwritten") from None
             raise
         return Outcome(values, [along(grads, us[0].arrays)], True)

@@ -10,6 +10,7 @@ import torch
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.limits import MAX_ELEMENTS
 from gradfuzz.program.model import Program, Tensor
+from gradfuzz.program.text import tensor_text
 from gradfuzz.program.values import size_of
 from gradfuzz.targets.base.binding import Binding
 from gradfuzz.targets.base.compiled import plan_key
@@ -219,8 +220,10 @@ class TorchPoint(Binding):
         return run_steps(self.steps, self.environment(xs))
 
     def compile_key(self, texts: Plans[None]) -> tuple[Any, ...]:
-        """What a compilation of F depends on."""
-        return plan_key(self.program, texts), tuple((r.layout, r.shape, r.dtype) for r in self.program.inputs.values())
+        """What a compilation of F depends on. A module may keep the tensors that it was made from: their numbers are part of it."""
+        layouts = tuple((r.layout, r.shape, r.dtype) for r in self.program.inputs.values())
+        inside = tuple(tensor_text(r) for r in self.program.inputs.values() if not r.differentiable) if self.modules else ()
+        return plan_key(self.program, texts), layouts, inside
 
     def _other_names(self) -> list[str]:
         return [name for name, value in self.resting.items() if isinstance(value, torch.Tensor)]

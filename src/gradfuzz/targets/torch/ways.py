@@ -27,8 +27,9 @@ Found = tuple[Any, Any]  # outputs, derivative: as base/nesting.py has them
 InPlaceOfF = Callable[["TorchPoint"], Function]
 InPlaceOfD = Callable[["TorchPoint", Tensors, Modes, Sequence[Vec], Optional[Vec]], Outcome]
 
-# How a batch's other member differs from the point: enough that mixing the two would show.
-NEIGHBOUR = 1.25
+# How a batch's other member differs from the point: enough that mixing the two would show, and nearer to zero, where most functions are
+# still inside their domain.
+NEIGHBOUR = 0.75
 # A Jacobian with more entries is not made.
 JACOBIAN_ENTRIES = 4096
 
