@@ -1,7 +1,14 @@
 """JAX's ways of state and of a user's own rules: a planted bug shows in its own way, and its healthy twin does not."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
+from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.script import script
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import parse
 from gradfuzz.targets.base.protocol import Outcome
@@ -42,3 +49,15 @@ def test_zeros_in_coordinate_form_have_a_derivative(jax_target):
     for way in ("coordinates", "sparse"):
         looked = examine(jax_target, parse(text, jax_target.language), Options(1, ways=(way,)))
         assert looked.outcome == "agree" and ran(looked, way)
+
+
+def test_the_script_shows_what_an_earlier_call_left_behind_and_a_healthy_twin_passes(jax_target, tmp_path):
+    text = 'x = tensor((3,), "float64", uniform(0.5, 1.5, seed=1))\ny = planted_jax.remembers(x)'
+    program = parse(text, jax_target.language)
+    verdict = examine(jax_target, program, Options(1, ways=("again",))).findings[0]
+    written = script(Finding("jax", jax_target.version, "planted", verdict, program, True, modules=("planted_jax",)))
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    for code, text in ((1, written), (0, written.replace("planted_jax.remembers(", "planted_jax.right("))):
+        (tmp_path / "script.py").write_text(text)
+        done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == code, done.stdout + done.stderr
