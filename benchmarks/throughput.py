@@ -23,10 +23,11 @@ TURNS = 3
 WANTED = 0.97
 
 
-def rate(tree: Path, folder: Path, seeds: Path, mutants: int, turn: int) -> float:
-    store = folder / f"{tree.name}-{turn}.db"
+def rate(tree: Path, folder: Path, seeds: Path, mutants: int, turn: int, *options: str) -> float:
+    """Mutants per CPU second of a campaign of the tree's, with further options of `gradfuzz run`."""
+    store = folder / f"{'-'.join([tree.name, *options])}-{turn}.db"
     command = [sys.executable, "-m", "gradfuzz", "run", "torch", "--seeds", str(seeds), "--mutants", str(mutants)]
-    command += ["--workers", "1", "--store", str(store), "--seed", str(turn)]
+    command += ["--workers", "1", "--store", str(store), "--seed", str(turn), *options]
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(tree / "src")}, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         raise SystemExit(done.stderr[-2000:])

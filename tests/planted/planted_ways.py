@@ -45,3 +45,112 @@ def deterministic(x):
 def draws(x):
     """Random numbers: what checkpointing draws again must be what was drawn."""
     return x * torch.rand_like(x)
+
+
+# State between calls -----------------------------------------------------------------------------------------------------------
+
+
+class _Square(torch.autograd.Function):
+    """x², kept for the backward pass as it should be."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g * ctx.saved_tensors[0]
+
+
+class _WritesToGradient(_Square):
+    @staticmethod
+    def backward(ctx, g):
+        return g.mul_(2 * ctx.saved_tensors[0])
+
+
+class _KeepsInput(_Square):
+    """As if a formula kept its input where nobody sees that it was overwritten."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.x = x
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g * ctx.x
+
+
+class _KeepsOutput(_Square):
+    """The same of its output; the derivative of x² is 2√(x²) for positive x."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.y = x * x
+        return ctx.y
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g * ctx.y.abs().sqrt()
+
+
+def right_again(x):
+    return _Square.apply(x)
+
+
+def twice(x):
+    return _WritesToGradient.apply(x)
+
+
+def overwritten(x):
+    return _KeepsInput.apply(x)
+
+
+def overwritten_output(x):
+    return _KeepsOutput.apply(x)
+
+
+def aliased(x):
+    """As if a kernel mixed up the parts of one tensor."""
+    return _wrong(x, x._base is not None and x.requires_grad)
+
+
+def doubled_in_place(x):
+    """It writes to what it is given, rightly."""
+    return x.mul_(3.0).add_(1.0)
+
+
+@torch.library.custom_op("planted::square", mutates_args=())
+def _square(x: torch.Tensor) -> torch.Tensor:
+    return x * x
+
+
+@_square.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+
+def _pulled(ctx, g):
+    (x,) = ctx.saved_tensors
+    return (1 if any(isinstance(n, torch.SymInt) for n in x.shape) else 2) * g * x
+
+
+_square.register_autograd(_pulled, setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs))
+
+
+def resized(x):
+    """As if a formula were another one where sizes are symbols."""
+    return _square(x)
+
+
+# On another device -------------------------------------------------------------------------------------------------------------
+
+
+def on_a_device(x):
+    return _wrong(x, x.device.type != "cpu")
+
+
+def asserts_on_a_device(x):
+    """Reads beyond the end of a tensor, which only a device's own assertion notices, for good."""
+    return x.flatten()[torch.full((1,), 99 if x.device.type != "cpu" else 0, device=x.device)] * 1

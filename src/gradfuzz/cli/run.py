@@ -46,7 +46,9 @@ def run(
     scenario: Annotated[Optional[list[str]], typer.Option(help="Only this one, as in reverse, forward-over-reverse. Repeatable.")] = None,
     profile: Annotated[
         str,
-        typer.Option(help="How much goes into further ways of running (compiled, batched, checkpointed): quick, default, nightly, full."),
+        typer.Option(
+            help="How much goes into further ways of running (compiled, batched, checkpointed): plain, quick, default, nightly, full."
+        ),
     ] = DEFAULT,
     ways: Annotated[Optional[str], typer.Option(help="Exactly these ways, as in aot_eager,batched; `gradfuzz targets` lists them.")] = None,
     device: Annotated[str, typer.Option(help="Compare the processor with this device, as in cuda.")] = "",

@@ -33,13 +33,14 @@ class Options:
     ways: tuple[str, ...] | None = ()  # beside the plain one; None: all that the target has
     device: str = ""  # beside the one that is used where nobody names one
     refused: bool = False  # what the direct run refuses, or what has no floating output, is run under differentiation all the same
+    own_rule: bool = False  # the derivative is what a user's own rule says: ways are compared with each other, and with nothing else
 
     def to_json(self) -> dict[str, Any]:
         names = None if self.scenarios is None else sorted(s.name for s in self.scenarios)
         ways = None if self.ways is None else list(self.ways)
         return {
             "order": self.order, "scenarios": names, "salt": self.salt, "strict": self.strict, "ways": ways, "device": self.device,
-            "refused": self.refused,
+            "refused": self.refused, "own_rule": self.own_rule,
         }  # fmt: skip
 
     @staticmethod
@@ -48,7 +49,7 @@ class Options:
         scenarios = None if names is None else frozenset(map(Scenario.named, names))
         return Options(
             int(data["order"]), scenarios, int(data.get("salt", 0)), bool(data.get("strict")), None if ways is None else tuple(ways),
-            str(data.get("device", "")), bool(data.get("refused")),
+            str(data.get("device", "")), bool(data.get("refused")), bool(data.get("own_rule")),
         )  # fmt: skip
 
 
@@ -87,7 +88,8 @@ def examine(target: Target, program: Program, options: Options, keep_rules: bool
     low = any(t.dtype in LOW for t in program.inputs.values() if t.differentiable)
     verdicts: list[Verdict] = []
     failed: set[str] = set()
-    for order in range(1, (1 if low else options.order) + 1):
+    orders = range(1, (1 if low else options.order) + 1) if not options.own_rule else ()
+    for order in orders:
         found = _examine_order(trial, order, options, low, failed)
         verdicts.extend(found)
         findings = [v for v in found if v.is_finding]
@@ -98,8 +100,8 @@ def examine(target: Target, program: Program, options: Options, keep_rules: bool
         failed |= {s.modes[0] for v in findings for s in v.scenarios if s.order == 1}
     ways = tuple(target.ways) if options.ways is None else options.ways
     if (ways or options.device) and not any(v.is_finding for v in verdicts):
-        settled = max((v.order for v in verdicts if v.outcome == AGREE), default=1)
-        verdicts.extend(check_ways(trial, ways, settled, options.device))
+        settled = options.order if options.own_rule else max((v.order for v in verdicts if v.outcome == AGREE), default=1)
+        verdicts.extend(check_ways(trial, ways, settled, options.device, options.own_rule, options.scenarios))
     rules = trial.point.rules() if keep_rules else []
     rule = trial.rule() if any(v.is_finding for v in verdicts) else ""
     return Examination(verdicts, rules, rule, trial=trial)

@@ -61,7 +61,7 @@ class Trial:
     def __init__(self, target: Target, program: Program, salt: int = 0, arrays: list[Array] | None = None) -> None:
         self.target, self.program, self.salt = target, program, salt
         self.point: Point = target.point(program, arrays)
-        self._outcomes: dict[Scenario, Outcome | Refusal] = {}
+        self.outcomes: dict[Scenario, Outcome | Refusal] = {}
         self.noise = Noise(start_of(salt)).like
         self._directions: list[Vec] = []
         self._inputs: list[Array] | None = None
@@ -136,9 +136,9 @@ class Trial:
 
     def outcome(self, scenario: Scenario) -> Outcome | Refusal:
         """What a scenario gives at the inputs along the trial's own directions, computed once."""
-        found = self._outcomes.get(scenario)
+        found = self.outcomes.get(scenario)
         if found is None:
-            found = self._outcomes[scenario] = self.attempt(scenario, self.directions(scenario.order))
+            found = self.outcomes[scenario] = self.attempt(scenario, self.directions(scenario.order))
         return found
 
     def attempt(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,32 +15,43 @@ from gradfuzz.oracles.value import check_value
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, INTERNAL, WAY, Verdict
 from gradfuzz.targets.base.dtypes import UNITS as UNITS_OF_TYPES
 from gradfuzz.targets.base.protocol import Outcome, Refusal
-from gradfuzz.targets.base.scenario import FORWARD, Scenario, nestings
+from gradfuzz.targets.base.scenario import DIRECT, FORWARD, Scenario, nestings
 from gradfuzz.targets.base.ways import USUAL, Way
 
 # Another order of the same sums: this many units of the largest term, and this many times what a rounding of the inputs does.
 UNITS = 4096.0
 JITTER = 64.0
+# Where a derivative is zero, so is everything that could be measured of it; what is left of larger numbers that cancel is not. They are as
+# large as the order below, of which this many roundings stay.
+LEFT_UNITS = 8.0
 # A way in a lower precision rounds every intermediate, of which there are few: it loses a few of its units, or it is wrong.
 LOW_UNITS = 32.0
 LOW_JITTER = 8.0
 # Lower precisions than float32 round their intermediates too coarsely to be told apart from a mistake.
 TOO_COARSE = 2.0**-20
+# Whose fault it is where a way answers for itself.
+ANY = "any"
 # The way in which a device gives the same numbers each time.
 DETERMINISTIC = "deterministic"
 # A device is another library underneath: all nestings up to this order are compared.
 DEVICE_ORDER = 2
 
 
-def check_ways(trial: Trial, ways: Sequence[str], order: int = 1, device: str = "") -> list[Verdict]:
-    """A verdict for each scenario that says something else in its way; AGREE if none does, and nothing where nothing could be compared."""
-    pairs = [*_pairs(trial, ways, order), *_on(device, order)]
+def check_ways(
+    trial: Trial, ways: Sequence[str], order: int = 1, device: str = "", own_rule: bool = False, only: frozenset[Scenario] | None = None
+) -> list[Verdict]:  # fmt: skip
+    """A verdict for each scenario that says something else in its way; AGREE if none does, and nothing where nothing could be compared.
+
+    `only`: derivatives of these plain scenarios. `own_rule`: the derivative is what a user's rule says, whatever the function does there;
+    a kink excuses nobody.
+    """
+    pairs = [s for s in (*_pairs(trial, ways, order), *_on(device, order)) if only is None or not s.modes or s.plain in only]
     found: list[Verdict] = []
     differing: set[tuple[str, str]] = set()
     for scenario in pairs:
         # A derivative of what differs already says nothing new.
         if scenario.order < 2 or (scenario.way, scenario.device) not in differing:
-            found += (verdicts := _check(trial, scenario))
+            found += (verdicts := _check(trial, scenario, own_rule))
             if verdicts:
                 differing.add((scenario.way, scenario.device))
     compared = any(s.modes and isinstance(trial.outcome(s), Outcome) and isinstance(trial.outcome(s.plain), Outcome) for s in pairs)
@@ -57,7 +69,7 @@ def _on(device: str, order: int) -> Iterator[Scenario]:
         yield from (Scenario(s.modes, device=device) for s in (*USUAL, *(nestings(2) if order >= DEVICE_ORDER else ())))
 
 
-def _check(trial: Trial, scenario: Scenario) -> list[Verdict]:
+def _check(trial: Trial, scenario: Scenario, own_rule: bool) -> list[Verdict]:
     plain = trial.outcome(scenario.plain)
     if isinstance(plain, Refusal):
         return []
@@ -65,6 +77,7 @@ def _check(trial: Trial, scenario: Scenario) -> list[Verdict]:
     if isinstance(outcome, Refusal):
         # What may be another function may refuse what the plain one takes; only an assertion is never right.
         verdict = check_status(trial, scenario, outcome)
+        verdict.subject = ANY if way.of_its_own else verdict.subject
         return [verdict] if verdict.is_finding and not (way.loose and verdict.kind != INTERNAL) else []
     value = check_value(trial, scenario, outcome) if outcome.outputs and not way.precision else None
     if value is not None and value.outcome != AGREE:
@@ -72,10 +85,11 @@ def _check(trial: Trial, scenario: Scenario) -> list[Verdict]:
         # and what is drawn at random is drawn anew.
         excused = way.loose or not trial.finite or same_up_to_gauge(trial.direct, outcome.outputs, trial.epsilon) or draws(trial)
         return [value] if not excused else []
-    return _compare(trial, scenario, plain, outcome, UNITS_OF_TYPES.get(way.precision, 0.0)) if scenario.modes else []
+    found = _compare(trial, scenario, plain, outcome, UNITS_OF_TYPES.get(way.precision, 0.0), own_rule) if scenario.modes else []
+    return [replace(verdict, subject=ANY) for verdict in found] if way.of_its_own else found
 
 
-def _compare(trial: Trial, scenario: Scenario, plain: Outcome, outcome: Outcome, unit: float) -> list[Verdict]:
+def _compare(trial: Trial, scenario: Scenario, plain: Outcome, outcome: Outcome, unit: float, own_rule: bool) -> list[Verdict]:
     """`unit`: of the precision that the way itself computes in, where that is a lower one."""
     order = scenario.order
     expected, actual = trial.number(plain), trial.number(outcome)
@@ -88,7 +102,7 @@ def _compare(trial: Trial, scenario: Scenario, plain: Outcome, outcome: Outcome,
         return [Verdict(INCONCLUSIVE, "way", WAY, order, [scenario], "ill-conditioned: rounding the inputs changes as much")]
     if draws(trial):
         return [Verdict(INCONCLUSIVE, "way", WAY, order, [scenario], "random: each way may draw other numbers")]
-    if not referee.smooth(trial, order):
+    if not own_rule and not referee.smooth(trial, order):
         return [Verdict(INCONCLUSIVE, "way", WAY, order, [scenario], "kink: each way may choose another slope")]
     detail = {"numbers": {scenario.plain.name: expected, scenario.name: actual}}
     if scenario.device:
@@ -122,4 +136,12 @@ def _bar(trial: Trial, plain: Scenario, expected: float, unit: float) -> float:
     forward = trial.outcome(FORWARD if plain.order == 1 else plain)
     terms = float(sum(np.abs(c).sum() for c in trial.weighted(forward))) if isinstance(forward, Outcome) else 0.0
     size = max(abs(expected), terms) if np.isfinite(terms) else abs(expected)
-    return (LOW_JITTER if unit else JITTER) * moved + (LOW_UNITS if unit else UNITS) * step * size
+    left = LEFT_UNITS * step * _below(trial, plain.order)
+    return (LOW_JITTER if unit else JITTER) * moved + (LOW_UNITS if unit else UNITS) * step * size + left
+
+
+def _below(trial: Trial, order: int) -> float:
+    """How large the order below is: the outputs, or the first derivative, weighted alike. Directions are as large as the inputs."""
+    outcome = trial.outcome(FORWARD if order > 1 else DIRECT)
+    size = float(sum(np.abs(c).sum() for c in trial.weighted(outcome))) if isinstance(outcome, Outcome) else 0.0
+    return size if np.isfinite(size) else 0.0

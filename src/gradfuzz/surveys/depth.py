@@ -30,6 +30,8 @@ WAY_TURN = 64
 # A compilation is worth a family of numbers: a batch in a compiled way has two families, the seed's own shapes and others.
 COMPILED_FAMILY = 9
 COMPILED_BATCH = 16
+# A way whose findings are its own, whichever API shows them, needs few tries: it has a turn in one round of ways of so many.
+OF_ITS_OWN_EVERY = 8
 # Directions differ from mutant to mutant and from batch to batch: so far apart do batches start.
 SALT_STRIDE = 64
 # Refusals of a batch, no two alike, that are put to the derivatives as well: few APIs have more ways to say no, and each costs three runs
@@ -95,12 +97,15 @@ class Depths:
     def _every(self) -> int:
         """Every so many mutants are examined in a cheap way, such that these take their share of the time."""
         ways = self.choice.cheap
-        mean = sum(way.cost for way in ways) / len(ways) if ways else 1.0
-        return 1 if self.choice.profile.together else max(1, round(mean / self.choice.profile.cheap))
+        if not ways or self.choice.profile.together:
+            return 1
+        mean = sum(way.cost for way in ways) / len(ways)
+        return max(1, round(mean / self.choice.profile.cheap))
 
     def _in_turn(self, number: int, funcs: Sequence[str]) -> tuple[str, ...]:
         """The cheap ways, beginning with the one whose turn it is: another one for every batch, and for other calls."""
-        ways = tuple(way.name for way in self.choice.cheap)
+        rarely = number % OF_ITS_OWN_EVERY == 0
+        ways = tuple(way.name for way in self.choice.cheap if rarely or not way.of_its_own)
         if not ways:
             return ()
         first = (zlib.crc32(" ".join(funcs).encode()) + number) % len(ways)
@@ -113,6 +118,7 @@ class Depths:
         for way in sorted(ways, key=lambda way: way.compiles):
             families = -(-COMPILED_BATCH // COMPILED_FAMILY)
             often = self.choice.profile.compiled / len(ways) * COMPILED_BATCH / (families * way.compiles + COMPILED_BATCH * way.cost)
+            often /= OF_ITS_OWN_EVERY if way.of_its_own else 1
             if int((number + 1) * often) > int(number * often):
                 found = way
         return found

@@ -25,6 +25,7 @@ class Profile:
 PROFILES = {
     p.name: p
     for p in (
+        Profile("plain", "no further ways", 0.0, 0.0),
         Profile("quick", "cheap ways now and then, nothing compiled", 1 / 32, 0.0),
         # Less than a tenth in all: that much more of plain search would find less.
         Profile("default", "cheap ways, and a compilation now and then", 1 / 16, 1 / 32),
@@ -69,7 +70,7 @@ class Choice:
         return Choice(self.profile, tuple(way for way in self.ways if way.name in here))
 
 
-NOTHING = Choice(PROFILES["quick"], ())
+NOTHING = Choice(PROFILES["plain"], ())
 
 
 def chosen(target: str, profile: str = DEFAULT, names: tuple[str, ...] = ()) -> Choice:
@@ -81,4 +82,6 @@ def chosen(target: str, profile: str = DEFAULT, names: tuple[str, ...] = ()) -> 
             raise GradfuzzError(f"--ways {name}: {target} has no such way; it has {', '.join(known) or 'none'}")
     if names:
         return Choice(wanted, tuple(known[name] for name in names))
-    return Choice(wanted, tuple(w for w in known.values() if (w.default or wanted.dear) and (wanted.compiled or not w.compiles)))
+    return Choice(
+        wanted, tuple(w for w in known.values() if (w.default or wanted.dear) and (wanted.compiled if w.compiles else wanted.cheap))
+    )

@@ -95,6 +95,8 @@ def check_gradients(
     modes: Sequence[str] | None = None,
     library: Any = None,
     structure: str | Sequence[str | None] | None = None,
+    ways: Sequence[str] = (),
+    own_rule: bool = False,
     seed: int = 0,
     shrink: bool = True,
 ) -> Agreement:
@@ -107,6 +109,10 @@ def check_gradients(
     - `library`: its name or an Adapter, where the inputs do not tell;
     - `structure`: what the inputs are, so that steps stay inside: "symmetric", "positive_definite", "simplex", "lower", "upper",
       one for all or one for each differentiated input;
+    - `ways`: further ways of running that must give the same derivatives: `"aot_eager"`, `"batched"`, `"checkpointed"`, …, as
+      `gradfuzz targets` lists them, and `"jit"` or `"graph"` for libraries that compile whatever they are run on;
+    - `own_rule=True`: the derivative of `f` is not the true one, on purpose (a straight-through estimator, a clipped gradient): it is
+      compared with nothing but itself, in these ways;
     - `seed`: chooses the random directions; `shrink=False` skips the search for a smaller example.
 
     The cost is a few evaluations of `f`, whatever the number of inputs. There is no tolerance to choose: a difference counts if it
@@ -116,11 +122,12 @@ def check_gradients(
     f, inputs = chosen.opened(f, inputs)
     with chosen.session(), np.errstate(all="ignore"):
         subject = subject_of(f, inputs, chosen, structure)
-        options = Options(order, _scenarios(modes, order, chosen), seed)
+        options = Options(order, _scenarios(modes, order, chosen), seed, ways=_ways(ways, own_rule, chosen), own_rule=own_rule)
         target = FunctionTarget(subject)
         examination = examine(target.as_target, target.own_program, options)
         if examination.outcome == DISAGREE:
             raise _mismatch(target, options, examination, shrink)
+        examination.verdicts.extend(_not_run(options, examination.trial))
     return _agreement(subject, examination, target.error)
 
 
@@ -146,6 +153,29 @@ def _scenarios(modes: Sequence[str] | None, order: int, library: Functions) -> f
         if name not in known:
             raise GradfuzzError(f"unknown mode {name!r} at order {order}; known: {', '.join(known)}")
     return frozenset(known[name] for name in names)
+
+
+def _ways(names: Sequence[str], own_rule: bool, library: Functions) -> tuple[str, ...]:
+    wanted = (names,) if isinstance(names, str) else tuple(names)
+    for name in wanted:
+        if name not in library.ways:
+            raise GradfuzzError(f"ways: {library.name} has no way {name!r}; it has {', '.join(library.ways) or 'none'}")
+    if own_rule and not wanted:
+        raise GradfuzzError("own_rule=True compares the rule in further ways of running: name some with ways=[...]")
+    return wanted
+
+
+def _not_run(options: Options, trial: Trial | None) -> list[Verdict]:
+    """A word on each way that was asked for and could not be run at all."""
+    if trial is None:
+        return []
+    found = []
+    for name in options.ways or ():
+        seen = [o for s, o in trial.outcomes.items() if s.way == name]
+        refused = [o for o in seen if isinstance(o, Refusal)]
+        if refused and len(refused) == len(seen):
+            found.append(Verdict(INCONCLUSIVE, "way", order=1, reason=f"{name} could not be run: {refused[0].message[:200]}"))
+    return found
 
 
 def _agreement(subject: Subject, examination: Examination, error: BaseException | None) -> Agreement:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -124,10 +124,9 @@ def _filled(part: Any, tensors: Sequence[Any]) -> Any:
 class FunctionTarget:
     """Stands where a library stands in a campaign; its Programs are inputs for the one function."""
 
-    ways: ClassVar[Ways] = {}
-
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
+        self.ways: Ways = subject.library.ways
         self.language = Language(subject.library.name, {}, (), {}, {}, ())  # its Programs are made here, never read
         self.own_program = subject.program()
         self.error: BaseException | None = None
@@ -173,12 +172,15 @@ class FunctionPoint:
 
     def run(self, scenario: Scenario, us: Sequence[Vec], v: Vec | None, along: Vec | None = None, shift: float = 0.0) -> Outcome:
         xs = self._tensors(along, shift)
-        if not scenario.modes:
+        if not scenario.modes and not scenario.way:
             outputs = [self.library.array(o) for o in self._call(xs)]
             return Outcome(outputs, outputs)
         assert v is not None
         # A function that writes to its inputs writes to their tangents, too: the directions are for other runs as well.
-        return self.library.derivative(self._call, xs, scenario, [[np.array(a) for a in u.arrays] for u in us], v.arrays)
+        directions = [[np.array(a) for a in u.arrays] for u in us]
+        if scenario.way:
+            return self.library.in_way(self._call, xs, scenario, directions, v.arrays, self.random)
+        return self.library.derivative(self._call, xs, scenario, directions, v.arrays)
 
     def rules(self) -> list[str]:
         return []

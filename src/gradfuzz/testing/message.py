@@ -24,6 +24,8 @@ def mismatch(subject: Subject, first: Verdict, verdict: Verdict, evidence: Evide
     library = f"{subject.library.name} {subject.library.version}".strip()
     inputs = ", ".join(f"{n} {d}{list(a.shape)}" for n, a, d in zip(subject.names, subject.arrays, subject.dtypes))
     what = f"the {ORDINALS[verdict.order]} derivative of {subject.title} is wrong" if verdict.order else f"{subject.title} itself fails"
+    if verdict.oracle == "way":
+        what = f"the {ORDINALS[verdict.order]} derivative of {subject.title} depends on how it is run"
     lines = [f"{what} ({library}; inputs {inputs})", ""]
     lines += [f"  {first.reason}", ""]
     if evidence is not None and evidence.rows:
@@ -71,6 +73,10 @@ def reproducer(subject: Subject, program: Program, options: Options) -> str:
     if subject.library.forward_mode and options.scenarios is not None:
         settings.append(f"modes={sorted(s.name for s in options.scenarios)!r}")
     settings.append(f"library={subject.library.name!r}" if subject.library.forward_mode else "library=adapter")
+    if options.ways:
+        settings.append(f"ways={list(options.ways)!r}")
+    if options.own_rule:
+        settings.append("own_rule=True")
     if any(subject.structures):
         settings.append(f"structure={subject.structures!r}")
     if options.salt:

@@ -14,7 +14,9 @@ from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import parse
 from gradfuzz.program.model import Values
 from gradfuzz.targets.base.protocol import Outcome
+from gradfuzz.targets.base.scenario import REVERSE, pure
 from gradfuzz.targets.homes import load_target
+from gradfuzz.targets.torch import again, own_rule
 from tests.conftest import PLANTED
 
 X = 'x = tensor((2, 3), "{dtype}", uniform(0.5, 1.5, seed=1))\n'
@@ -29,7 +31,22 @@ PLANTED_IN = {
     "checkpointed": ("checkpointed", "float64"),
     "autocast": ("autocast", "float32"),
     "deterministic": ("deterministic", "float64"),
+    "twice": ("twice", "float64"),
+    "overwritten": ("overwritten", "float64"),
+    "overwritten_output": ("overwritten-output", "float64"),
+    "aliased": ("aliased", "float64"),
+    "resized": ("compiled-resized", "float64"),
 }
+STATE = ("twice", "overwritten", "overwritten-output", "aliased")
+COMPILED_STATE = ("compiled-overwritten", "compiled-aliased", "compiled-resized", "compiled-hooked")
+RULES = ("rule", "rule-checkpointed", "rule-functional", "rule-batched", "rule-batched-inside")
+COMPILED_RULES = (
+    "rule-aot_eager",
+    "rule-decomposed",
+    "rule-compiled-outside",
+    "hook-aot_eager",
+    "hook-decomposed",
+)
 
 
 @pytest.fixture(scope="module")
@@ -42,12 +59,17 @@ def program(target, call, dtype="float64"):
     return parse(X.format(dtype=dtype) + f"y = {call}\n", target.language)
 
 
+def only(name):
+    """A custom operator has a rule for reverse mode, and none for forward mode."""
+    return frozenset({REVERSE}) if name == "resized" else None
+
+
 def ran(seen, way):
     """The scenarios of a way that ran at all."""
-    return [s for s, outcome in seen.trial._outcomes.items() if s.way == way and isinstance(outcome, Outcome)]
+    return [s for s, outcome in seen.trial.outcomes.items() if s.way == way and isinstance(outcome, Outcome)]
 
 
-@pytest.mark.parametrize("way", CHEAP)
+@pytest.mark.parametrize("way", (*CHEAP, *RULES, "aliased"))
 @pytest.mark.parametrize("call", ["torch.exp(x)", "torch.linalg.norm(x, dim=1)", "torch.matmul(x, x.mT)", "torch.cumprod(x, 1)"])
 def test_healthy_operators_agree_in_every_way(target, way, call):
     seen = examine(target, program(target, call), Options(2, ways=(way,)))
@@ -69,18 +91,34 @@ def test_another_layout_agrees_where_an_operator_takes_it_and_is_unsupported_whe
     assert not not_taken.findings and not ran(not_taken, way)
 
 
-@pytest.mark.parametrize("way", ["dynamo", "aot_eager", "decomposed", "compiled-outside", "compiled-batched"])
+@pytest.mark.parametrize("way", [
+    "dynamo", "aot_eager", "decomposed", "compiled-outside", "compiled-batched", "compiled-jacobian", "compiled-aliased", "compiled-hooked",
+    *COMPILED_RULES,
+])  # fmt: skip
 def test_compiled_derivatives_agree_and_one_compilation_serves_many_numbers(target, way):
     from torch._dynamo.utils import counters
 
     made = program(target, "torch.logsumexp(x, 1)")
-    assert examine(target, made, Options(2, ways=(way,))).outcome == "agree"
+    options = Options(2, frozenset({REVERSE, pure("r", 2)}) if way in COMPILED_RULES else None, ways=(way,))
+    assert examine(target, made, options).outcome == "agree"
     before = counters["stats"]["unique_graphs"]
     (name,) = made.inputs
     other = made.with_inputs({name: replace(made.inputs[name], values=Values("uniform", (2.0, 3.0), 7))})
-    seen = examine(target, other, Options(2, ways=(way,)))
+    seen = examine(target, other, options)
     assert seen.outcome == "agree" and ran(seen, way)
     assert counters["stats"]["unique_graphs"] == before > 0
+
+
+def test_what_a_module_was_made_from_is_part_of_what_was_compiled(target):
+    """Its samples are inside it: what was compiled with others is another function."""
+    for seed in (2, 3):
+        text = (
+            'x = tensor((1, 2, 7, 7), "float64", uniform(0.5, 1.5, seed=1))\n'
+            f's = tensor((1, 2, 2), "float64", uniform(0.0, 1.0, seed={seed}), grad=False)\n'
+            "m = torch.nn.FractionalMaxPool2d(2, output_size=[3, 3], _random_samples=s)\ny = m(x)\n"
+        )
+        seen = examine(target, parse(text, target.language), Options(1, ways=("aot_eager",)))
+        assert ran(seen, "aot_eager") and not seen.findings, [v.reason for v in seen.findings]
 
 
 def test_mixed_precision_is_judged_by_its_own(target):
@@ -96,15 +134,59 @@ def test_checkpointing_draws_the_same_numbers_again(target):
 @pytest.mark.parametrize("name", PLANTED_IN)
 def test_a_planted_bug_is_caught_and_its_healthy_twin_is_not(target, name):
     way, dtype = PLANTED_IN[name]
-    found = examine(target, program(target, f"planted_ways.{name}(x)", dtype), Options(1, ways=(way,))).findings
+    found = examine(target, program(target, f"planted_ways.{name}(x)", dtype), Options(1, only(name), ways=(way,))).findings
     assert found and {s.way for v in found for s in v.scenarios} == {way} and {v.kind for v in found} == {"way"}
     assert not examine(target, program(target, "planted_ways.healthy(x)", dtype), Options(1, ways=(way,))).findings
 
 
-@pytest.mark.parametrize("name", ["compiled", "batched", "strided", "checkpointed"])
+# The same call again ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", STATE)
+@pytest.mark.parametrize(
+    "call", ["torch.add(x, 1.0)", "torch.cumsum(x, 1)", "torch.transpose(x, 0, 1)", "torch.nn.functional.pad(x, [1, 1])"]
+)
+def test_what_happens_between_calls_does_not_show(target, way, call):
+    seen = examine(target, program(target, call), Options(1, ways=(way,)))
+    assert seen.outcome == "agree" and ran(seen, way), [v.reason for v in seen.findings]
+
+
+@pytest.mark.parametrize("call", ["torch.mul(x, x)", "planted_ways.right_again(x)"])
+def test_a_backward_pass_that_says_what_was_overwritten_is_right(target, call):
+    seen = examine(target, program(target, call), Options(1, ways=("overwritten",)))
+    assert seen.outcome == "agree" and not ran(seen, "overwritten")
+
+
+@pytest.mark.parametrize("way", COMPILED_STATE)
+def test_what_was_compiled_before_does_not_show(target, way):
+    seen = examine(target, program(target, "torch.logsumexp(x, 1) * 2.0"), Options(1, ways=(way,)))
+    assert seen.outcome == "agree", [v.reason for v in seen.findings]
+    assert ran(seen, way) or way == "compiled-overwritten"
+
+
+@pytest.mark.parametrize("way", ["aliased", "compiled-aliased"])
+def test_what_is_written_to_may_be_a_part_of_a_larger_tensor(target, way):
+    seen = examine(target, program(target, "planted_ways.doubled_in_place(x)"), Options(1, ways=(way,)))
+    assert seen.trial.point.mutates and seen.outcome == "agree" and ran(seen, way), [v.reason for v in seen.findings]
+
+
+def test_a_hook_that_a_compiler_leaves_out_is_noticed(target, monkeypatch):
+    """A module that forgets its hooks: as if the compiler had not looked whether there are any."""
+    monkeypatch.setattr(again._Module, "register_forward_hook", lambda *_: None)
+    assert examine(target, program(target, "torch.cos(x)"), Options(1, ways=("compiled-hooked",))).findings
+
+
+@pytest.mark.parametrize("way", (*RULES, "rule-aot_eager"))
+def test_a_rule_that_is_dropped_is_noticed(target, way, monkeypatch):
+    monkeypatch.setattr(own_rule, "_ruled", lambda rule, outputs: list(outputs))  # as if the library differentiated through the rule
+    found = examine(target, program(target, "torch.exp(x)"), Options(1, ways=(way,))).findings
+    assert found and {v.kind for v in found} == {"way"}
+
+
+@pytest.mark.parametrize("name", ["compiled", "batched", "strided", "checkpointed", "twice", "overwritten", "aliased", "resized"])
 def test_a_finding_is_blamed_on_a_stage_and_its_short_script_shows_it(target, name, tmp_path):
     way = PLANTED_IN[name][0]
-    options = Options(1, ways=(way,))
+    options = Options(1, only(name), ways=(way,))
     made = program(target, f"planted_ways.{name}(x)")
     verdict = examine(target, made, options).findings[0]
     confirmed = confirm(target, Suspicion("planted_ways." + name, made, (), options, verdict, ""), 2.0)
@@ -115,12 +197,13 @@ def test_a_finding_is_blamed_on_a_stage_and_its_short_script_shows_it(target, na
         "torch", target.version, "planted_ways." + name, confirmed.verdict, confirmed.program, True, modules=("planted_ways",)
     )
     text = script(finding)
-    assert len(text.strip().splitlines()) <= (28 if name == "batched" else 25), text
+    assert len(text.strip().splitlines()) <= (25 if name in ("compiled", "strided", "checkpointed") else 36), text
     (tmp_path / "script.py").write_text(text)
     environment = {"PYTHONPATH": str(PLANTED), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
     done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 1 and "BUG" in done.stdout, done.stdout + done.stderr
-    (tmp_path / "script.py").write_text(text.replace(f"planted_ways.{name}(", "planted_ways.healthy("))
+    twin = "right_again" if name in ("twice", "overwritten") else "healthy"
+    (tmp_path / "script.py").write_text(text.replace(f"planted_ways.{name}(", f"planted_ways.{twin}("))
     done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -128,6 +211,6 @@ def test_a_finding_is_blamed_on_a_stage_and_its_short_script_shows_it(target, na
 def test_what_runs_on_another_device_is_the_same_and_a_device_that_is_not_here_is_unsupported(target):
     made = program(target, "torch.exp(x)")
     seen = examine(target, made, Options(2, device="cpu"))
-    assert seen.outcome == "agree" and [s for s in seen.trial._outcomes if s.device == "cpu" and s.order == 2]
+    assert seen.outcome == "agree" and [s for s in seen.trial.outcomes if s.device == "cpu" and s.order == 2]
     missing = examine(target, made, Options(2, device="xpu"))
     assert not missing.findings

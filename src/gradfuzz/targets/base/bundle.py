@@ -43,7 +43,7 @@ class Plan(ABC):
 
     def __init__(self) -> None:
         self._bundles: dict[int, Bundle] = {}
-        self._ways: dict[str, Bundle] = {}
+        self._ways: dict[tuple[str, Modes], Bundle] = {}
 
     def bundle(self, order: int) -> Bundle:
         """All plain scenarios of an order."""
@@ -54,11 +54,12 @@ class Plan(ABC):
             found = self._bundles[order] = self.make([s.modes for s in nestings(order)] if order else [], order)
         return found
 
-    def in_way(self, way: str) -> Bundle:
-        """The scenarios up to order one in a way of the target's."""
-        found = self._ways.get(way)
+    def in_way(self, way: str, modes: Modes) -> Bundle:
+        """A scenario in a way of the target's: those up to order one together, each of a higher order by itself."""
+        key = (way, modes if len(modes) > 1 else ())
+        found = self._ways.get(key)
         if found is None:
-            found = self._ways[way] = self.make_way(way, [(), *(s.modes for s in nestings(1))])
+            found = self._ways[key] = self.make_way(way, [modes] if key[1] else [(), *(s.modes for s in nestings(1))])
         return found
 
     def bundles(self) -> list[Bundle]:

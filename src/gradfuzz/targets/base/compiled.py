@@ -67,7 +67,7 @@ class CompiledPoint(Binding):
         if not scenario.modes and not scenario.way:
             outputs = [as_seen(o) for o in self._end(along, shift)]
             return Outcome(outputs, outputs)
-        bundle = self.plan.in_way(scenario.way) if scenario.way else self.bundle_of(scenario)
+        bundle = self.plan.in_way(scenario.way, scenario.modes) if scenario.way else self.bundle_of(scenario)
         found = self.answers(bundle, scenario, us, v, along, shift)
         error = bundle.raised(scenario.modes)
         if error is not None:
@@ -84,7 +84,7 @@ class CompiledPoint(Binding):
         if not scenario.modes and not scenario.way:
             outputs = [as_seen(o) for o in self.direct_alone()]
             return Outcome(outputs, outputs)
-        bundle = self.plan.in_way(scenario.way) if scenario.way else self.bundle_of(scenario)
+        bundle = self.plan.in_way(scenario.way, scenario.modes) if scenario.way else self.bundle_of(scenario)
         found = bundle.alone([scenario.modes]).run(self.args(max(1, scenario.order), us, v, None, 0.0), scenario.modes)
         outputs, result = found[key_of(scenario.modes)]
         return Outcome([as_seen(o) for o in outputs or ()], [as_seen(r) for r in result], "r" in scenario.modes)

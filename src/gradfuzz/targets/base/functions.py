@@ -10,6 +10,7 @@ from gradfuzz.targets.base.dtypes import as_seen, dtype_name
 from gradfuzz.targets.base.protocol import Outcome, Refusal
 from gradfuzz.targets.base.refusals import Refusals
 from gradfuzz.targets.base.scenario import Scenario
+from gradfuzz.targets.base.ways import Ways, declared
 
 Array = Any
 # Tensors in, the floating tensors among the outputs out.
@@ -36,9 +37,12 @@ class Functions:
     forward_mode = True
     own_integers = False  # whole numbers among the inputs are made tensors of the library's own
     marks_inputs = False  # tensors say themselves whether they are to be differentiated (`requires_grad`)
+    way_names: Sequence[str] = ()  # ways of running that `in_way` knows
+    ways: Ways = {}  # noqa: RUF012
 
     def __init__(self, home: Any) -> None:
         self.name = home.name
+        self.ways = declared(home.data("ways"), self.way_names)
         self.refusals = self.read_refusals(home.data("refusals"))
 
     def read_refusals(self, data: dict[str, Any]) -> Refusals:
@@ -79,6 +83,12 @@ class Functions:
     def derivative(self, function: Function, xs: Sequence[Any], scenario: Scenario, us: Sequence[list[Array]], v: list[Array]) -> Outcome:
         """The scenario at xs along us, contracted with v where reverse mode does that; it has at least one mode."""
         raise NotImplementedError
+
+    def in_way(
+        self, function: Function, xs: Sequence[Any], scenario: Scenario, us: Sequence[list[Array]], v: list[Array], random: bool
+    ) -> Outcome:  # fmt: skip
+        """The scenario in a way of running that the library declares; `random`: the function draws random numbers, the same each time."""
+        raise Unsupported(f"{self.name} knows no way that is called {scenario.way}")
 
     def outcome(self, function: Function, xs: Sequence[Any], scenario: Scenario, outputs: Any, result: Any) -> Outcome:
         """What the fold gave, as arrays. It leaves out the outputs of nestings."""

@@ -35,6 +35,7 @@ class Way:
     loose: bool = False  # it may be another function: where its outputs differ nothing is said
     stages: tuple[str, ...] = ()
     default: bool = True  # worth its cost in an ordinary campaign
+    of_its_own: bool = False  # what it finds is its own fault, whichever API shows it: one finding for all of them
 
 
 Ways = Mapping[str, Way]

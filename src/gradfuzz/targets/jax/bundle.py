@@ -15,7 +15,7 @@ from gradfuzz.targets.base.nesting import Derivative
 from gradfuzz.targets.base.protocol import QUICK_STEP
 from gradfuzz.targets.base.scenario import Modes
 from gradfuzz.targets.jax.derivatives import derivative
-from gradfuzz.targets.jax.ways import EAGER, WAYS
+from gradfuzz.targets.jax.ways import BY_HAND, WAYS
 
 # F takes its differentiable inputs and the other floating ones.
 Function = Callable[[Arrays, Arrays], tuple[Any, ...]]
@@ -59,7 +59,7 @@ class JaxPlan(Plan):
     def make_way(self, way: str, scenarios: list[Modes]) -> Bundle:
         if self.bundle(1).size > DEAR:
             raise TooDear(f"{way} is not compiled: the function is large already")
-        return JaxBundle(self, scenarios, WAYS[way], eager=way == EAGER)
+        return JaxBundle(self, scenarios, WAYS[way], eager=way in BY_HAND)
 
 
 class JaxBundle(Bundle):
@@ -105,6 +105,7 @@ class JaxBundle(Bundle):
         for modes in wanted:
             try:
                 found[key_of(modes)] = self.way(function, xs, modes, us, v)
+                self.errors.pop(modes, None)  # of other numbers, where it runs op by op
             except Exception as error:
                 self.errors[modes] = error.with_traceback(None)
         return found

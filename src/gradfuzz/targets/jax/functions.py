@@ -17,12 +17,16 @@ from gradfuzz.targets.base.refusals import Refusals
 from gradfuzz.targets.base.scenario import Scenario
 from gradfuzz.targets.jax.derivatives import derivative
 from gradfuzz.targets.jax.refusals import JaxRefusals
+from gradfuzz.targets.jax.ways import BY_HAND, EAGER, WAYS
+
+JIT = "jit"  # people's own functions run op by op plainly
 
 
 class JaxFunctions(Functions):
     """The installed JAX."""
 
     version = jax.__version__
+    way_names = (JIT, *(name for name in WAYS if name != EAGER))
 
     def read_refusals(self, data: dict[str, Any]) -> Refusals:
         return JaxRefusals(data)
@@ -42,4 +46,17 @@ class JaxFunctions(Functions):
     def derivative(self, function: Function, xs: Sequence[Any], scenario: Scenario, us: Sequence[list[Array]], v: list[Array]) -> Outcome:
         directions = [[jnp.asarray(d, x.dtype) for d, x in zip(u, xs)] for u in us]
         outputs, result = derivative(function, xs, scenario.modes, directions, [jnp.asarray(w) for w in v])
+        return self.outcome(function, xs, scenario, outputs, result)
+
+    def in_way(
+        self, function: Function, xs: Sequence[Any], scenario: Scenario, us: Sequence[list[Array]], v: list[Array], random: bool
+    ) -> Outcome:  # fmt: skip
+        directions = tuple(tuple(jnp.asarray(d, x.dtype) for d, x in zip(u, xs)) for u in us)
+        way: Any = WAYS.get(scenario.way, derivative)
+
+        def run(xs: Any, us: Any, v: Any) -> Any:
+            return way(function, xs, scenario.modes, us, v)
+
+        made: Any = run if scenario.way in BY_HAND else jax.jit(run)
+        outputs, result = made(tuple(xs), directions, tuple(jnp.asarray(w) for w in v))
         return self.outcome(function, xs, scenario, outputs, result)

@@ -9,13 +9,17 @@ import numpy as np
 import tensorflow as tf
 
 from gradfuzz.targets.base.dtypes import as_seen
-from gradfuzz.targets.base.functions import Array, Function, Functions
+from gradfuzz.targets.base.functions import Array, Function, Functions, Unsupported
 from gradfuzz.targets.base.nesting import derivative
 from gradfuzz.targets.base.protocol import Outcome
 from gradfuzz.targets.base.refusals import Refusals
 from gradfuzz.targets.base.scenario import Scenario
 from gradfuzz.targets.tensorflow.derivatives import TensorflowTransforms
+from gradfuzz.targets.tensorflow.derivatives import derivative as declared_derivative
 from gradfuzz.targets.tensorflow.refusals import TensorflowRefusals
+from gradfuzz.targets.tensorflow.ways import BY_HAND, BY_XLA, EAGER, WAYS
+
+GRAPH = "graph"  # people's own functions run op by op plainly
 
 
 class TensorflowFunctions(Functions):
@@ -23,6 +27,7 @@ class TensorflowFunctions(Functions):
 
     version = str(tf.__version__)
     highest_order = 3
+    way_names = (GRAPH, *(name for name in WAYS if name != EAGER))
     own_integers = True
 
     def read_refusals(self, data: dict[str, Any]) -> Refusals:
@@ -44,4 +49,20 @@ class TensorflowFunctions(Functions):
         directions = [[tf.constant(d, x.dtype) for d, x in zip(u, xs)] for u in us]
         weights = [tf.constant(np.asarray(w)) for w in v]
         outputs, result = derivative(TensorflowTransforms(declared=False), function, xs, scenario.modes, directions, weights)
+        return self.outcome(function, xs, scenario, outputs, result)
+
+    def in_way(
+        self, function: Function, xs: Sequence[Any], scenario: Scenario, us: Sequence[list[Array]], v: list[Array], random: bool
+    ) -> Outcome:  # fmt: skip
+        if random:
+            raise Unsupported("a graph draws other random numbers")
+        directions = [[tf.constant(d, x.dtype) for d, x in zip(u, xs)] for u in us]
+        way: Any = WAYS.get(scenario.way, declared_derivative)
+
+        def run(xs: Any, us: Any, v: Any) -> Any:
+            outputs, result = way(function, xs, scenario.modes, us, v)
+            return list(function(xs) if outputs is None else outputs), list(result)
+
+        made: Any = run if scenario.way in BY_HAND else tf.function(run, jit_compile=scenario.way in BY_XLA)
+        outputs, result = made(list(xs), directions, [tf.constant(np.asarray(w)) for w in v])
         return self.outcome(function, xs, scenario, outputs, result)

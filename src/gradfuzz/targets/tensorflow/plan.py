@@ -15,7 +15,7 @@ from gradfuzz.targets.base.scenario import Modes
 from gradfuzz.targets.tensorflow.bundle import TensorflowBundle
 from gradfuzz.targets.tensorflow.rules import Rules
 from gradfuzz.targets.tensorflow.tensors import UNITS, tensors
-from gradfuzz.targets.tensorflow.ways import COMPILED, EAGER, PERSISTENT, WAYS
+from gradfuzz.targets.tensorflow.ways import BY_HAND, BY_XLA, WAYS, WITHOUT_GRAPH
 
 # F takes its differentiable inputs and the other floating ones.
 PlanFunction = Callable[[Arrays, Arrays], list[Any]]
@@ -88,8 +88,8 @@ class TensorflowPlan(Plan):
         return TensorflowBundle(self, scenarios, ends=order == 1 and not self.eager)
 
     def make_way(self, way: str, scenarios: list[Modes]) -> TensorflowBundle:
-        if self.eager and way not in (EAGER, PERSISTENT):
+        if self.eager and way not in WITHOUT_GRAPH:
             raise NotImplementedError(f"{way} needs a graph, and this function cannot be traced")
-        if way == COMPILED and self.bundle(1).size > DEAR_COMPILED:
+        if way in BY_XLA and self.bundle(1).size > DEAR_COMPILED:
             raise TooDear(f"{way} is not traced: the function is large already")
-        return TensorflowBundle(self, scenarios, WAYS[way], eager=way == EAGER, xla=way == COMPILED)
+        return TensorflowBundle(self, scenarios, WAYS[way], eager=way in BY_HAND, xla=way in BY_XLA)

@@ -1,4 +1,5 @@
-"""Other ways to the same numbers: op by op, compiled by XLA, persistent tapes, symbolic gradients, Jacobians, vectorised maps.
+"""Other ways to the same numbers: op by op, compiled by XLA, persistent tapes, symbolic gradients, Jacobians, vectorised maps; once more;
+with a rule of a user's own.
 
 Each has the form of `derivatives.derivative` and takes its place.
 """
@@ -14,11 +15,16 @@ from gradfuzz.targets.base.nesting import Derivative, Many, Tensors
 from gradfuzz.targets.base.scenario import Modes
 from gradfuzz.targets.tensorflow.derivatives import derivative, inner, some
 
-# How a batch's other member differs from the point: enough that mixing the two would show.
-NEIGHBOUR = 1.25
+# How a batch's other member differs from the point: enough that mixing the two would show, and nearer to zero, where most functions are
+# still inside their domain.
+NEIGHBOUR = 0.75
 # A Jacobian has a row for each output element; one with more entries is not made.
 JACOBIAN_ROWS = 64
 JACOBIAN_ENTRIES = 4096
+# The derivative that a rule of a user's own gives to the identity: a number that no mistake makes by itself.
+SCALE = 3.0
+# Other shapes are looked for among this many.
+MOST_SHAPES = 4
 
 
 def persistent(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
@@ -89,6 +95,33 @@ def vectorized(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors],
     return outputs, result
 
 
+def again(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
+    """The same call again: a traced F that was called with other shapes, where it takes them, and with other numbers."""
+    traced = tf.function(lambda *inputs: tuple(function(list(inputs))), autograph=False, reduce_retracing=True)
+    for size in sorted({n for x in xs for n in x.shape if n}, reverse=True)[:MOST_SHAPES]:
+        doubled = [tf.tile(x, [2 if n == size else 1 for n in x.shape]) for x in xs]
+        try:
+            traced(*doubled)
+            break
+        except Exception:  # it does not take them
+            continue
+    traced(*[x * tf.cast(NEIGHBOUR, x.dtype) for x in xs])
+    return derivative(lambda inputs: list(traced(*inputs)), xs, modes, us, v)
+
+
+def assigned(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
+    """The same call again: reverse mode of variables that get other values between the call and its backward pass."""
+    if modes != ("r",):
+        raise NotImplementedError("only reverse mode has a pass of its own that something could come before")
+    variables = [tf.Variable(x) for x in xs]
+    with tf.GradientTape() as tape:
+        outputs = function([tf.convert_to_tensor(w) for w in variables])
+    seen = [tf.identity(o) for o in outputs]
+    for w, x in zip(variables, xs):
+        w.assign(1 - x * tf.cast(NEIGHBOUR, x.dtype))
+    return seen, [inner(some(tape.gradient(outputs, variables, output_gradients=list(v))), us[0])]
+
+
 # In the place of F: control flow around it, which changes nothing -------------------------------------------------------------
 
 
@@ -126,6 +159,39 @@ def _switched(function: Many, xs: Tensors) -> Any:
     return tf.cond(chosen, lambda: list(function(xs)), lambda: [tf.zeros_like(o) for o in function(xs)])
 
 
+def _shapeless(function: Many, xs: Tensors) -> Any:
+    """In a traced function that knows no sizes, where it can be traced so."""
+    signature = [tf.TensorSpec([None] * x.shape.rank, x.dtype) for x in xs]
+    traced = tf.function(lambda *inputs: tuple(function(list(inputs))), autograph=False, input_signature=signature)
+    try:
+        traced.get_concrete_function()
+    except Exception as error:
+        raise NotImplementedError(f"it needs to know sizes: {str(error).splitlines()[0] if str(error) else error!r}") from None
+    return traced(*xs)
+
+
+def _mapped(function: Many, xs: Tensors) -> Any:
+    """The first turn of `tf.map_fn`, which is a loop that writes to a TensorArray."""
+    batch = [tf.stack([x, tf.stop_gradient(x * tf.cast(NEIGHBOUR, x.dtype))]) for x in xs]
+    types = [o.dtype for o in function(xs)]
+    return [o[0] for o in tf.map_fn(lambda inputs: list(function(inputs)), batch, fn_output_signature=types)]
+
+
+def _scaled(x: Any) -> Any:
+    """The identity, with SCALE for its derivative by a rule of its own."""
+    return tf.custom_gradient(lambda z: (tf.identity(z), lambda g: g * tf.cast(SCALE, g.dtype)))(x)
+
+
+def _ruled(way: Derivative) -> Derivative:
+    """The way at F with the rule behind it, the derivative divided by SCALE."""
+
+    def run(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
+        outputs, result = way(lambda inputs: [_scaled(o) for o in function(inputs)], xs, modes, us, v)
+        return outputs, result if not modes else [r / tf.cast(SCALE, r.dtype) for r in result]
+
+    return run
+
+
 EAGER, COMPILED, PERSISTENT = "eager", "compiled", "persistent"  # the plain way without a graph around it, and with XLA around that
 WAYS: dict[str, Derivative] = {
     EAGER: derivative,
@@ -139,4 +205,15 @@ WAYS: dict[str, Derivative] = {
     "looped": _around(_looped),
     "kept": _around(_kept),
     "switched": _around(_switched),
+    "mapped": _around(_mapped),
+    "shapeless": _around(_shapeless),
+    "again": again,
+    "assigned": assigned,
 }
+# Ways in which a rule of a user's own must be kept.
+RULED = (EAGER, COMPILED, "symbolic", "vectorized", "recomputed", "looped", "switched")
+WAYS.update({"rule": _ruled(derivative), **{f"rule-{name}": _ruled(WAYS[name]) for name in RULED}})
+# Those that have no graph around them, those of them that need none inside either, and those that XLA compiles.
+BY_HAND = (EAGER, "again", "assigned", f"rule-{EAGER}")
+WITHOUT_GRAPH = (EAGER, "assigned", f"rule-{EAGER}", PERSISTENT)
+BY_XLA = (COMPILED, f"rule-{COMPILED}")

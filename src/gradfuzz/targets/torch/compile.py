@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, Protocol
 
 import torch
 
-from gradfuzz.targets.base.compiled import plan_key
 from gradfuzz.targets.base.nesting import derivative as folded
 from gradfuzz.targets.base.plans import Plans
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Modes
-from gradfuzz.targets.torch.derivatives import NestingUnsupported, Tensors, Transforms, functional
+from gradfuzz.targets.torch.derivatives import Function, NestingUnsupported, Tensors, Transforms, functional
 from gradfuzz.targets.torch.leaks import let_go
 from gradfuzz.targets.torch.tensors import to_numpy
 
@@ -57,19 +56,16 @@ class Compiled:
         self._key: tuple[Any, ...] = ()
         self._kept: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
-    def function(
-        self, point: TorchPoint, what: tuple[Any, ...], backend: str, make: Callable[[], Callable[..., Any]]
-    ) -> Callable[..., Any]:
+    def function(self, point: TorchPoint, what: tuple[Any, ...], make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
         """The compiled function that is called `what`; made where this Program's has not been yet."""
-        layouts = tuple((r.layout, r.shape, r.dtype) for r in point.program.inputs.values())
-        key = (plan_key(point.program, self.texts), layouts)
+        key = point.compile_key(self.texts)
         if key != self._key:
             self.forget()
             self._key = key
-        name = (*what, backend)
+        name = (type(point).__name__, *what)
         if name not in self._kept:
             configure()
-            self._kept[name] = torch.compile(make(), backend=backend, fullgraph=True, dynamic=False)
+            self._kept[name] = make()
         return self._kept[name]
 
     def forget(self) -> None:
@@ -95,7 +91,9 @@ def configure() -> None:
 
 def prepare(ways: Sequence[str]) -> None:
     """Pay for imports, and for the headers of generated code, before workers are forked. No backward pass: its engine bears no fork."""
-    backends = {BACKENDS[way] for way in ways if way in BACKENDS} | {AROUND for way in ways if way.startswith("compiled-")}
+    backends = {backend for name, backend in BACKENDS.items() if any(way.endswith(name) for way in ways)} | {
+        AROUND for way in ways if "compiled-" in way
+    }
     if not backends or not hasattr(torch, "compile"):
         return
     configure()
@@ -113,20 +111,26 @@ def compiled(backend: str) -> Way:
     """Reverse mode through compiled F, as training does it; forward mode and nestings of `torch.func` inside the compiled function."""
 
     def way(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
-        _check(point)
+        check(point)
         if len(modes) > 1 or "f" in modes:
             return _around(point, xs, modes, us, v, backend, _folded)
-        function = KEPT.function(point, ("F",), backend, lambda: point.of_tensors)
-        return point.in_tape(lambda inputs: list(_saying(function, *inputs, *point.others())), xs, modes, us, v)
+        return point.in_tape(compiled_function(point, backend), xs, modes, us, v)
 
     return way
+
+
+def compiled_function(point: TorchPoint, backend: str = AROUND) -> Function:
+    """Compiled F."""
+    check(point)
+    made = KEPT.function(point, ("F", backend), lambda: torch.compile(point.of_tensors, backend=backend, fullgraph=True, dynamic=False))
+    return lambda xs: list(saying(made, *xs, *point.others()))
 
 
 def compiled_around(derivative: Derivative) -> Way:
     """The whole derivative in one compiled function."""
 
     def way(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
-        _check(point)
+        check(point)
         return _around(point, xs, modes, us, v, AROUND, derivative)
 
     return way
@@ -140,17 +144,15 @@ def _around(
     if functional is None:
         raise NestingUnsupported("this release has no torch.func")
 
-    def make() -> Callable[..., Any]:
-        def whole(xs: Any, us: Any, v: Any, others: Any) -> Any:
-            outputs, result = derivative(point.given(others), xs, modes, us, v)
-            return tuple(outputs or ()), tuple(result)
+    def whole(xs: Any, us: Any, v: Any, others: Any) -> Any:
+        outputs, result = derivative(point.given(others), xs, modes, us, v)
+        return tuple(outputs or ()), tuple(result)
 
-        return whole
-
-    function = KEPT.function(point, (derivative.__name__, modes), backend, make)
+    what = (derivative.__name__, modes, backend)
+    function = KEPT.function(point, what, lambda: torch.compile(whole, backend=backend, fullgraph=True, dynamic=False))
     directions = tuple(tuple(point.native(u)) for u in us)
     with torch.no_grad():
-        found = _saying(function, tuple(x.detach() for x in xs), directions, tuple(point.native_like(v)), tuple(point.others()))
+        found = saying(function, tuple(x.detach() for x in xs), directions, tuple(point.native_like(v)), tuple(point.others()))
     return outcome(found, modes)
 
 
@@ -164,14 +166,15 @@ def _folded(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Te
     return folded(Transforms(), lambda inputs: tuple(point.function(inputs)), xs, modes, us, v)
 
 
-def _check(point: TorchPoint) -> None:
+def check(point: TorchPoint) -> None:
+    """NotImplementedError where nothing can be compared with a compiled F."""
     if not hasattr(torch, "compile"):
         raise NestingUnsupported("this release has no torch.compile")
     if point.random:
         raise NotImplementedError("a compiler may draw its random numbers in another order")
 
 
-def _saying(function: Callable[..., Any], *args: Any) -> Any:
+def saying(function: Callable[..., Any], *args: Any) -> Any:
     """Call it; what the compiler declares that it cannot do is unsupported."""
     try:
         return function(*args)

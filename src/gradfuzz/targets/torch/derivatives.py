@@ -74,6 +74,11 @@ def reverse(function: Function, xs: Tensors, u: Sequence[Array], v: Tensors, tap
         raise NoGradient("no output depends on a differentiable input")
     weights = [c if c.dtype == o.dtype else c.to(o.dtype) for o, c in zip(outputs, v) if o.requires_grad]
     grads = _run_backward(tuple(taped), tuple(weights), False, False, tuple(leaves), True, False)
+    return Outcome([to_numpy(o.detach()) for o in outputs], [along(grads, u)], True, flags)
+
+
+def along(grads: Sequence[torch.Tensor | None], u: Sequence[Array]) -> float:
+    """The gradients' component along u; what is absent is zero."""
     total = 0.0
     for grad, direction in zip(grads, u):
         if grad is not None:
@@ -82,7 +87,7 @@ def reverse(function: Function, xs: Tensors, u: Sequence[Array], v: Tensors, tap
             if tuple(grad.shape) != direction.shape:
                 raise WrongGradientShape(f"the gradient has shape {tuple(grad.shape)}, the input {direction.shape}")
             total += dot(to_numpy(grad), direction)
-    return Outcome([to_numpy(o.detach()) for o in outputs], [total], True, flags)
+    return total
 
 
 def forward(function: Function, xs: Tensors, u: Tensors) -> Outcome:

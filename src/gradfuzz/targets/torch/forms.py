@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gradfuzz.targets.torch.point import TorchPoint
 
 Function = Callable[[Sequence[torch.Tensor]], Any]
-NEIGHBOUR = 1.25
+NEIGHBOUR = 0.75
 INTERNAL = "INTERNAL ASSERT FAILED"
 
 

@@ -10,16 +10,19 @@ from typing import Any, Callable
 import numpy as np
 import torch
 
+from gradfuzz.program.model import Program
 from gradfuzz.targets.base.dtypes import dtype_name
 from gradfuzz.targets.base.functions import Array, Function, Functions
-from gradfuzz.targets.base.protocol import Outcome
+from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.refusals import Refusals
 from gradfuzz.targets.base.scenario import Scenario
 from gradfuzz.targets.torch.derivatives import NoGradient, forward, nested, reverse
+from gradfuzz.targets.torch.leaks import nothing_left
 from gradfuzz.targets.torch.modules import functional_call
-from gradfuzz.targets.torch.point import RNG_SEED
+from gradfuzz.targets.torch.point import RNG_SEED, TorchPoint
 from gradfuzz.targets.torch.refusals import TorchRefusals
 from gradfuzz.targets.torch.tensors import to_numpy
+from gradfuzz.targets.torch.ways import DERIVATIVES, FUNCTIONS, WAYS
 
 
 class TorchFunctions(Functions):
@@ -28,6 +31,7 @@ class TorchFunctions(Functions):
     version = str(torch.__version__).split("+")[0]
     own_integers = True
     marks_inputs = True
+    way_names = WAYS
 
     def read_refusals(self, data: dict[str, Any]) -> Refusals:
         return TorchRefusals(data)
@@ -77,6 +81,16 @@ class TorchFunctions(Functions):
             return _undeclared(forward(function, xs, directions[0]))
         return nested(_on_copies(function), xs, scenario.modes, directions, weights)
 
+    def in_way(
+        self, function: Function, xs: Sequence[Any], scenario: Scenario, us: Sequence[list[Array]], v: list[Array], random: bool
+    ) -> Outcome:  # fmt: skip
+        point, way, modes = OwnPoint(_on_copies(function), xs, random), scenario.way, scenario.modes
+        directions, weights = [Vec(u) for u in us], Vec([np.asarray(a) for a in v])
+        with nothing_left():
+            if way in FUNCTIONS:
+                return point.in_tape(FUNCTIONS[way](point), xs, modes, directions, weights)
+            return DERIVATIVES[way](point, xs, modes, directions, weights)
+
     def _reverse(self, function: Function, xs: Sequence[Any], u: list[Array], v: list[Any]) -> Outcome:
         try:
             return _undeclared(reverse(function, xs, u, v, []))
@@ -94,6 +108,32 @@ class TorchFunctions(Functions):
             return outputs
 
         return step
+
+
+class OwnPoint(TorchPoint):
+    """A person's function where ways want a point: as much of one as they ask for. It has no Program, so no other forms."""
+
+    def __init__(self, function: Function, xs: Sequence[Any], random: bool) -> None:
+        self.own, self.leaves, self.random = function, list(xs), random
+        self.program, self.steps, self.modules, self.resting = Program(()), [], [], {}
+        self.device, self.mutates = "", False
+        self.output_dtypes = [o.dtype for o in function(self.leaves)]
+
+    def compile_key(self, texts: Any) -> tuple[Any, ...]:
+        return (self,)  # whatever the function closes over may have changed since
+
+    def function(self, xs: Sequence[Any]) -> list[Any]:
+        return list(self.own(xs))
+
+    seedless = raw = function
+
+    def of_tensors(self, *tensors: Any) -> tuple[Any, ...]:
+        return tuple(self.own(tensors))
+
+    writing = of_tensors
+
+    def given(self, others: Sequence[Any]) -> Any:
+        return self
 
 
 def _on_copies(function: Function) -> Function:

@@ -10,10 +10,13 @@ import torch
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.limits import MAX_ELEMENTS
 from gradfuzz.program.model import Program, Tensor
+from gradfuzz.program.text import tensor_text
 from gradfuzz.program.values import size_of
 from gradfuzz.targets.base.binding import Binding
+from gradfuzz.targets.base.compiled import plan_key
 from gradfuzz.targets.base.dtypes import DOUBLE_UNIT
 from gradfuzz.targets.base.evaluate import Compiler, Env, run_steps
+from gradfuzz.targets.base.plans import Plans
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Modes, Scenario
 from gradfuzz.targets.torch import tape
@@ -32,11 +35,11 @@ _manual_seed = torch.default_generator.manual_seed
 class Given:
     """F with other tensors in the place of those that are not differentiated: as good as a point where only F is wanted."""
 
-    def __init__(self, point: TorchPoint, others: Sequence[torch.Tensor]) -> None:
-        self.point, self.others = point, others
+    def __init__(self, point: TorchPoint, others: Sequence[torch.Tensor], copied: bool = True) -> None:
+        self.point, self.others, self.copied = point, others, copied
 
     def function(self, xs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-        return tuple(floating(run_steps(self.point.steps, self.point.environment(xs, self.others))))
+        return tuple(floating(run_steps(self.point.steps, self.point.environment(xs, self.others, self.copied))))
 
 
 class TorchPoint(Binding):
@@ -103,13 +106,16 @@ class TorchPoint(Binding):
             _manual_seed(RNG_SEED)
         return floating(run_steps(self.steps, self.environment(xs)))
 
-    def environment(self, xs: Sequence[torch.Tensor], others: Sequence[torch.Tensor] | None = None) -> Env:
-        """What F's steps start from; `others` are tensors in the place of those that are not differentiated."""
+    def environment(self, xs: Sequence[torch.Tensor], others: Sequence[torch.Tensor] | None = None, copied: bool = True) -> Env:
+        """What F's steps start from; `others` are tensors in the place of those that are not differentiated.
+
+        Not `copied`, the tensors that F writes to are those that it is given.
+        """
         env = dict(zip(self.plain_names, xs))
         env.update(self.resting)
         if others is not None:
             env.update(zip(self._other_names(), others))
-        if self.mutates:
+        if self.mutates and copied:
             for name, value in env.items():
                 if isinstance(value, torch.Tensor):
                     env[name] = value.clone()
@@ -190,7 +196,12 @@ class TorchPoint(Binding):
             return Outcome(outputs, outputs)
         assert v is not None
         if modes == ("r",):
-            return reverse(function, xs, us[0].arrays, self.native_like(v), taped)
+            weights = self.native_like(v)
+            try:
+                return reverse(function, xs, us[0].arrays, weights, taped)
+            finally:
+                if any(w._version for w in weights):
+                    v.native = None  # a formula has written to what it was given: the next run starts from the same numbers
         if modes == ("f",):
             return forward(function, xs, self.native(us[0]))
         return nested(function, xs, modes, [self.native(u) for u in us], self.native_like(v))
@@ -214,6 +225,12 @@ class TorchPoint(Binding):
         """What the last call gives, in whatever layout."""
         return run_steps(self.steps, self.environment(xs))
 
+    def compile_key(self, texts: Plans[None]) -> tuple[Any, ...]:
+        """What a compilation of F depends on. A module may keep the tensors that it was made from: their numbers are part of it."""
+        layouts = tuple((r.layout, r.shape, r.dtype) for r in self.program.inputs.values())
+        inside = tuple(tensor_text(r) for r in self.program.inputs.values() if not r.differentiable) if self.modules else ()
+        return plan_key(self.program, texts), layouts, inside
+
     def _other_names(self) -> list[str]:
         return [name for name, value in self.resting.items() if isinstance(value, torch.Tensor)]
 
@@ -224,6 +241,10 @@ class TorchPoint(Binding):
     def of_tensors(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """F of all its tensors: the inputs, then the others. It serves every Program that differs in its numbers alone."""
         return self.given(tensors[len(self.leaves) :]).function(tensors[: len(self.leaves)])
+
+    def writing(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """The same, and what F writes to is what it is given."""
+        return Given(self, tensors[len(self.leaves) :], copied=False).function(tensors[: len(self.leaves)])
 
     def given(self, others: Sequence[torch.Tensor]) -> Given:
         return Given(self, others)
@@ -246,7 +267,9 @@ class TorchPoint(Binding):
         if self.device:
             return [torch.from_numpy(a).to(self.device) for a in v.arrays]
         if v.native is None:
-            v.native = [torch.from_numpy(a) for a in v.arrays]
+            v.native = [
+                torch.from_numpy(a).clone() for a in v.arrays
+            ]  # a formula that writes to what it is given must not reach other trials
         native: list[torch.Tensor] = v.native
         return native
 

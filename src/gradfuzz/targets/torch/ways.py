@@ -1,6 +1,7 @@
 """Other ways to the same derivatives. A way puts another function in F's place, or another derivative in that of the tape and dual numbers.
 
-What compiles is in compile.py, what calls another form of an operator in forms.py. A way that a release lacks is unsupported.
+What compiles is in compile.py, what calls another form of an operator in forms.py, what comes before or between calls in again.py, rules of
+a user's own in own_rule.py. A way that a release lacks is unsupported.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import torch
 from gradfuzz.targets.base.nesting import derivative as folded
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Modes
-from gradfuzz.targets.torch import forms
-from gradfuzz.targets.torch.compile import BACKENDS, HasF, compiled, compiled_around, outcome
+from gradfuzz.targets.torch import again, forms
+from gradfuzz.targets.torch.compile import BACKENDS, HasF, compiled, compiled_around, compiled_function, outcome
 from gradfuzz.targets.torch.derivatives import Function, NestingUnsupported, Tensors, Transforms, functional, inner
 from gradfuzz.targets.torch.layouts import lay_out
+from gradfuzz.targets.torch.own_rule import Hooked, ScaledByHand, on_tape, with_rule
 
 if TYPE_CHECKING:
     from gradfuzz.targets.torch.point import TorchPoint
@@ -25,8 +27,9 @@ Found = tuple[Any, Any]  # outputs, derivative: as base/nesting.py has them
 InPlaceOfF = Callable[["TorchPoint"], Function]
 InPlaceOfD = Callable[["TorchPoint", Tensors, Modes, Sequence[Vec], Optional[Vec]], Outcome]
 
-# How a batch's other member differs from the point: enough that mixing the two would show.
-NEIGHBOUR = 1.25
+# How a batch's other member differs from the point: enough that mixing the two would show, and nearer to zero, where most functions are
+# still inside their domain.
+NEIGHBOUR = 0.75
 # A Jacobian with more entries is not made.
 JACOBIAN_ENTRIES = 4096
 
@@ -199,6 +202,18 @@ def jacobian(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: T
     return (outputs if len(modes) == 1 else None), tangents if "r" not in modes else [inner(tangents, v)]
 
 
+class _Only:
+    """A function in the place of a point, where a derivative needs nothing else of it."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+
+
+def around_compiled(derivative: Callable[..., Found]) -> InPlaceOfD:
+    """A derivative by `torch.func` of compiled F."""
+    return eagerly(lambda point, xs, modes, us, v: derivative(_Only(compiled_function(point)), xs, modes, us, v))
+
+
 def _contracted(part: Any, us: Sequence[Tensors]) -> torch.Tensor:
     """One output's part of a Jacobian of any order, nested by inputs, times a direction for each differentiation, innermost first."""
     if not us:
@@ -238,6 +253,7 @@ FUNCTIONS: dict[str, InPlaceOfF] = {
     "foreach": forms.foreach,
     "sparse": forms.sparse,
     "jagged": forms.jagged,
+    **again.FUNCTIONS,
 }
 DERIVATIVES: dict[str, InPlaceOfD] = {
     "functional": eagerly(by_transforms),
@@ -247,6 +263,21 @@ DERIVATIVES: dict[str, InPlaceOfD] = {
     **{name: compiled(backend) for name, backend in BACKENDS.items()},
     "compiled-outside": compiled_around(by_transforms),
     "compiled-batched": compiled_around(vmap_of_grad),
+    "compiled-jacobian": compiled_around(jacobian),
+    "compiled-inside": around_compiled(by_transforms),
+    "compiled-inside-batched": around_compiled(vmap_of_grad),
+    "compiled-inside-jacobian": around_compiled(jacobian),
+    **again.DERIVATIVES,
 }
+# Ways in which a rule of a user's own must be kept, and those in which its hooks must.
+RULED = ("functional", "batched", "batched-inside", "aot_eager", "decomposed", "compiled-outside")
+HOOKED = ("aot_eager", "decomposed")
+DERIVATIVES.update({
+    "rule": with_rule(on_tape(lambda point: point.function)),
+    "rule-checkpointed": with_rule(on_tape(checkpointed)),
+    **{f"rule-{name}": with_rule(DERIVATIVES[name]) for name in RULED},
+    "rule-compiled-batched": with_rule(DERIVATIVES["compiled-batched"], reverse=ScaledByHand),
+    **{f"hook-{name}": with_rule(DERIVATIVES[name], Hooked) for name in HOOKED},
+})  # fmt: skip
 WAYS = (*DERIVATIVES, *FUNCTIONS)
-COMPILED = (*BACKENDS, "compiled-outside", "compiled-batched")
+COMPILED = tuple(name for name in WAYS if "compiled-" in name or name.endswith(tuple(BACKENDS)))

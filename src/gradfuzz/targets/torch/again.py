@@ -1,0 +1,218 @@
+"""The same call again: what an earlier call has left behind, or what happens between a call and its backward pass, must not show.
+
+Each protocol is a way: something is done before or in between, and the derivative must be what it is without it, or PyTorch must say
+that it cannot be had any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Callable
+
+import torch
+
+from gradfuzz.targets.base.protocol import Outcome, Vec
+from gradfuzz.targets.base.scenario import Modes
+from gradfuzz.targets.torch.compile import AROUND, KEPT, check, compiled_function, saying
+from gradfuzz.targets.torch.derivatives import Function, NoGradient, Tensors, along
+from gradfuzz.targets.torch.tensors import to_numpy
+
+if TYPE_CHECKING:
+    from gradfuzz.targets.torch.point import TorchPoint
+
+# What overwrites a tensor: other numbers throughout, zeros included.
+FACTOR, SHIFT = -1.25, 1.0
+# By what a hook multiplies gradients: a number that no mistake makes by itself.
+HOOK = 3.0
+# Other shapes are looked for among this many; each costs a plain run.
+MOST_SHAPES = 4
+# By these words PyTorch says that a backward pass cannot be had any more.
+_OVERWRITTEN = ("modified by an inplace operation", "has been modified inplace")
+
+
+# Between a call and its backward pass ----------------------------------------------------------------------------------------
+
+
+@dataclass
+class Tape:
+    """A call of F on the tape, before its backward pass. `given` are copies of the leaves: they may be written to."""
+
+    leaves: list[torch.Tensor]
+    given: list[torch.Tensor]
+    outputs: list[torch.Tensor]
+    weights: list[torch.Tensor]
+
+    def pull(self) -> Sequence[torch.Tensor | None]:
+        live = [(o, w) for o, w in zip(self.outputs, self.weights) if o.requires_grad]
+        if not live:
+            raise NoGradient("no output depends on a differentiable input")
+        outputs, weights = zip(*live)
+        grads: Sequence[torch.Tensor | None] = torch.autograd.grad(outputs, self.leaves, weights, retain_graph=True, allow_unused=True)
+        return grads
+
+
+def between(happens: Callable[[Tape], object], place: Callable[[TorchPoint], Function] = lambda point: point.function) -> Any:
+    """Reverse mode, with something happening between the call and its backward pass."""
+
+    def way(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
+        if modes != ("r",) or v is None:
+            raise NotImplementedError("only reverse mode has a pass of its own that something could come before")
+        function = place(point)
+        leaves = [x.detach().requires_grad_() for x in xs]
+        with torch.enable_grad():
+            given = [x.clone() for x in leaves]
+            outputs = list(function(given))
+        tape = Tape(leaves, given, outputs, [w.to(o.dtype, copy=True) for w, o in zip(point.native_like(v), outputs)])
+        values = [to_numpy(o.detach().clone()) for o in outputs]
+        try:
+            happens(tape)
+            grads = tape.pull()
+        except RuntimeError as error:
+            if any(words in str(error) for words in _OVERWRITTEN):
+                raise NotImplementedError("it says itself that what it needs was overwritten") from None
+            raise
+        return Outcome(values, [along(grads, us[0].arrays)], True)
+
+    return way
+
+
+def _overwrite(tensors: Sequence[torch.Tensor]) -> None:
+    with torch.no_grad():
+        for tensor in tensors:
+            try:
+                tensor.mul_(FACTOR).add_(SHIFT)
+            except RuntimeError as error:  # one element that stands in many places, a view that nobody may write to
+                raise NotImplementedError(f"it cannot be overwritten: {error}") from None
+
+
+def _inputs_overwritten(tape: Tape) -> None:
+    _overwrite(tape.given)
+
+
+def _outputs_overwritten(tape: Tape) -> None:
+    _overwrite(tape.outputs)
+
+
+# Before the call -------------------------------------------------------------------------------------------------------------
+
+
+def aliased(point: TorchPoint) -> Function:
+    """F at parts of one tensor, to which it may write."""
+    return lambda xs: list(point.writing(*_joined(xs), *[t.clone() for t in point.others()]))
+
+
+def aliased_later(point: TorchPoint) -> Function:
+    """Compiled F, called with one tensor in the place of all that look like it; now at parts of one tensor."""
+
+    def first() -> Iterator[tuple[Tensors, Tensors]]:
+        one: dict[Any, torch.Tensor] = {}
+        yield [one.setdefault((x.shape, x.dtype), x) for x in point.leaves], point.others()
+
+    function = _after(point, "aliased", point.writing, first)
+    return lambda xs: list(saying(function, *_joined(xs), *[t.clone() for t in point.others()]))
+
+
+def resized(point: TorchPoint) -> Function:
+    """Compiled F, called with other shapes before: from then on the compiler takes sizes for unknown."""
+    function = _after(point, "resized", point.of_tensors, lambda: _other_shapes(point), dynamic=None)
+    return lambda xs: list(saying(function, *xs, *point.others()))
+
+
+def hooked_later(point: TorchPoint) -> Function:
+    """F in a compiled module, with a hook that was registered after the first call."""
+    check(point)
+
+    def make() -> Callable[..., Any]:
+        module = _Module(point.of_tensors)
+        function: Callable[..., Any] = torch.compile(module, backend=AROUND, fullgraph=True, dynamic=False)
+        with _guarded_hooks():
+            _call(function, point.leaves, point.others())
+        module.register_forward_hook(lambda _, inputs, outputs: tuple(HOOK * o for o in outputs))
+        return function
+
+    function = KEPT.function(point, ("hooked",), make)
+    return lambda xs: [o / HOOK for o in saying(function, *xs, *point.others())]
+
+
+def _guarded_hooks() -> Any:
+    """By default the compiler does not look for hooks that come later, and says so in its documentation; it can be told to."""
+    return torch._dynamo.config.patch(skip_nnmodule_hook_guards=False)
+
+
+class _Module(torch.nn.Module):  # type: ignore[misc]
+    """F as a module."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *tensors: torch.Tensor) -> Any:
+        return self.function(*tensors)
+
+
+def _after(
+    point: TorchPoint, name: str, function: Callable[..., Any], earlier: Callable[[], Iterator[tuple[Tensors, Tensors]]],
+    dynamic: bool | None = False,
+) -> Callable[..., Any]:  # fmt: skip
+    """The compiled function after earlier calls, each with inputs and other tensors of its own."""
+    check(point)
+
+    def make() -> Callable[..., Any]:
+        made: Callable[..., Any] = torch.compile(function, backend=AROUND, fullgraph=True, dynamic=dynamic)
+        for xs, others in earlier():
+            _call(made, xs, others)
+        return made
+
+    return KEPT.function(point, (name,), make)
+
+
+def _call(function: Callable[..., Any], xs: Tensors, others: Tensors) -> None:
+    """A call with its backward pass. What fails here is no finding: it is not the call that is asked about."""
+    copies: dict[int, torch.Tensor] = {}
+    try:
+        with torch.enable_grad():
+            given = [copies.setdefault(id(x), x.detach().requires_grad_().clone()) for x in xs]
+            outputs = [o for o in saying(function, *given, *[t.clone() for t in others]) if o.requires_grad]
+            if outputs:
+                torch.autograd.grad(outputs, given, [torch.ones_like(o) for o in outputs], allow_unused=True)
+    except Exception as error:
+        raise NotImplementedError(f"the call before this one fails: {str(error).splitlines()[0] if str(error) else error!r}") from None
+
+
+def _joined(xs: Tensors) -> list[torch.Tensor]:
+    """The same numbers as parts of one tensor."""
+    if len({x.dtype for x in xs}) != 1:
+        raise NotImplementedError("tensors of several types are no parts of one")
+    whole = torch.cat([x.reshape(-1) for x in xs])
+    parts, start = [], 0
+    for x in xs:
+        parts.append(whole[start : start + x.numel()].view(x.shape))
+        start += x.numel()
+    return parts
+
+
+def _other_shapes(point: TorchPoint) -> Iterator[tuple[Tensors, Tensors]]:
+    """All tensors with each axis of some size twice as long: the first such size that F takes."""
+    everything = [*point.leaves, *point.others()]
+    sizes = sorted({n for t in everything for n in t.shape if n}, reverse=True)
+    for size in sizes[:MOST_SHAPES]:
+        doubled = [t.repeat([2 if n == size else 1 for n in t.shape]) for t in everything]
+        xs, others = doubled[: len(point.leaves)], doubled[len(point.leaves) :]
+        try:
+            with torch.no_grad():
+                point.given(others).function(xs)
+        except Exception:
+            continue
+        yield xs, others
+        return
+    raise NotImplementedError("it takes no other shapes")
+
+
+FUNCTIONS = {"aliased": aliased, "compiled-aliased": aliased_later, "compiled-resized": resized, "compiled-hooked": hooked_later}
+DERIVATIVES = {
+    "twice": between(Tape.pull),
+    "overwritten": between(_inputs_overwritten),
+    "overwritten-output": between(_outputs_overwritten),
+    "compiled-overwritten": between(_inputs_overwritten, compiled_function),
+}

@@ -1,0 +1,125 @@
+"""A rule of a user's own: what multiplies gradients by a known number on purpose must do so in every way.
+
+F stays F; its derivative is SCALE times the true one, because a user's rule says so. Whoever drops the rule gives the true one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Callable, cast
+
+import torch
+
+from gradfuzz.targets.base.protocol import Outcome, Vec
+from gradfuzz.targets.base.scenario import Modes
+from gradfuzz.targets.torch.derivatives import Function, NestingUnsupported, Tensors, functional
+
+if TYPE_CHECKING:
+    from gradfuzz.targets.torch.point import TorchPoint
+
+SCALE = 3.0  # a number that no mistake makes by itself
+
+
+class Scaled(torch.autograd.Function):  # type: ignore[misc]
+    """The identity, with SCALE for its derivative in reverse mode."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        return x.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        """It needs nothing of them."""
+
+    @staticmethod
+    def backward(ctx: Any, g: torch.Tensor) -> Any:
+        return g * SCALE
+
+
+class ScaledByHand(Scaled):
+    """With a batching rule of its own, too."""
+
+    generate_vmap_rule = False
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, x: torch.Tensor) -> Any:
+        return ScaledByHand.apply(x), in_dims[0]
+
+
+class ScaledBothWays(Scaled):
+    """And in forward mode, for which a rule is written where it is wanted: compilers refuse it in reverse mode."""
+
+    @staticmethod
+    def jvp(ctx: Any, t: torch.Tensor) -> Any:
+        return t * SCALE
+
+
+def _ruled(rule: Any, outputs: Tensors) -> list[torch.Tensor]:
+    return [rule.apply(o) for o in outputs]
+
+
+def _scaled(gradient: torch.Tensor) -> torch.Tensor:
+    return gradient * SCALE
+
+
+def _hooked(xs: Tensors) -> None:
+    for x in xs:
+        if x.requires_grad:
+            x.register_hook(_scaled)
+
+
+class Ruled:
+    """A point whose F has the rule behind it."""
+
+    def __init__(self, point: Any, rule: Any) -> None:
+        self.point, self.rule = point, rule
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.point, name)
+
+    def function(self, xs: Tensors) -> list[torch.Tensor]:
+        return _ruled(self.rule, self.point.function(xs))
+
+    def seedless(self, xs: Tensors) -> list[torch.Tensor]:
+        return _ruled(self.rule, self.point.seedless(xs))
+
+    def of_tensors(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return tuple(_ruled(self.rule, self.point.of_tensors(*tensors)))
+
+    def given(self, others: Tensors) -> Ruled:
+        return Ruled(self.point.given(others), self.rule)
+
+
+class Hooked(Ruled):
+    """A point whose F registers hooks on its inputs."""
+
+    def function(self, xs: Tensors) -> list[torch.Tensor]:
+        _hooked(xs)
+        return list(self.point.function(xs))
+
+    def of_tensors(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        _hooked(tensors)
+        return tuple(self.point.of_tensors(*tensors))
+
+
+Way = Callable[["TorchPoint", Tensors, Modes, Sequence[Vec], Any], Outcome]
+
+
+def with_rule(way: Way, place: type[Ruled] = Ruled, reverse: Any = Scaled) -> Way:
+    """The way at F with a rule, its derivative divided by SCALE: what it must be is what it is without either."""
+
+    def run(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
+        if functional is None:
+            raise NestingUnsupported("this release has no rules that torch.func knows")
+        ruled = place(point, ScaledBothWays if "f" in modes else reverse)
+        found = way(cast("TorchPoint", ruled), xs, modes, us, v)
+        return Outcome(found.outputs, [r / SCALE for r in found.result] if modes else found.result, found.contracted, found.live)
+
+    return run
+
+
+def on_tape(make: Callable[[TorchPoint], Function]) -> Way:
+    """What stands in F's place, differentiated as F is."""
+    return lambda point, xs, modes, us, v: point.in_tape(make(point), xs, modes, us, v)

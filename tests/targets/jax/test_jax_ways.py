@@ -1,0 +1,63 @@
+"""JAX's ways of state and of a user's own rules: a planted bug shows in its own way, and its healthy twin does not."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.script import script
+from gradfuzz.oracles.check import Options, examine
+from gradfuzz.program import parse
+from gradfuzz.targets.base.protocol import Outcome
+from gradfuzz.targets.jax import ways
+
+RULES = [name for name in ways.WAYS if "-rule" in name]
+
+
+def seen(target, function, way, order=1):
+    text = f'x = tensor((3,), "float64", uniform(0.5, 1.5, seed=1))\ny = {function}(x)'
+    return examine(target, parse(text, target.language), Options(order, ways=(way,)))
+
+
+def ran(looked, way):
+    return [s for s, outcome in looked.trial.outcomes.items() if s.way == way and isinstance(outcome, Outcome)]
+
+
+@pytest.mark.parametrize(("function", "way"), [("symbols", "exported"), ("remembers", "again")])
+def test_a_planted_bug_is_caught_and_its_healthy_twin_is_not(jax_target, function, way):
+    found = seen(jax_target, f"planted_jax.{function}", way).findings
+    assert found and {s.way for v in found for s in v.scenarios} == {way}
+    healthy = seen(jax_target, "planted_jax.right", way)
+    assert healthy.outcome == "agree" and ran(healthy, way)
+
+
+@pytest.mark.parametrize("way", RULES)
+def test_a_rule_is_kept_in_every_way_and_one_that_is_dropped_is_noticed(jax_target, way, monkeypatch):
+    healthy = seen(jax_target, "jax.numpy.sin", way, order=2)
+    assert healthy.outcome == "agree" and ran(healthy, way)
+    inside = ways.WAYS.get(way.split("-rule", 1)[1].strip("-"), ways.derivative)
+    monkeypatch.setitem(ways.WAYS, way, ways._ruled(lambda x: x, inside))  # as if the library differentiated through the rule
+    jax_target.forget()
+    assert {v.kind for v in seen(jax_target, "jax.numpy.cos", way).findings} == {"way"}
+
+
+def test_zeros_in_coordinate_form_have_a_derivative(jax_target):
+    text = 'x = tensor((2, 2), "float64", listed([0.0, 1.0, 2.0, 0.0]))\ny = jax.numpy.matmul(x, x)'
+    for way in ("coordinates", "sparse"):
+        looked = examine(jax_target, parse(text, jax_target.language), Options(1, ways=(way,)))
+        assert looked.outcome == "agree" and ran(looked, way)
+
+
+def test_the_script_shows_what_an_earlier_call_left_behind_and_a_healthy_twin_passes(jax_target, tmp_path):
+    text = 'x = tensor((3,), "float64", uniform(0.5, 1.5, seed=1))\ny = planted_jax.remembers(x)'
+    program = parse(text, jax_target.language)
+    verdict = examine(jax_target, program, Options(1, ways=("again",))).findings[0]
+    written = script(Finding("jax", jax_target.version, "planted", verdict, program, True, modules=("planted_jax",)))
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    for code, text in ((1, written), (0, written.replace("planted_jax.remembers(", "planted_jax.right("))):
+        (tmp_path / "script.py").write_text(text)
+        done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == code, done.stdout + done.stderr

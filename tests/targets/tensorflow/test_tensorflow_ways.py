@@ -1,0 +1,60 @@
+"""TensorFlow's ways of state and of a user's own rules: a planted bug shows in its own way, and its healthy twin does not."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import planted_tensorflow
+import pytest
+import tensorflow as tf
+
+from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.script import script
+from gradfuzz.oracles.check import Options, examine
+from gradfuzz.program import parse
+from gradfuzz.targets.base.protocol import Outcome
+from gradfuzz.targets.tensorflow import ways
+
+RULES = [name for name in ways.WAYS if name.startswith("rule")]
+
+
+def seen(target, function, way):
+    text = f'x = tensor((3,), "float64", uniform(0.5, 1.5, seed=1))\ny = {function}(x)'
+    return examine(target, parse(text, target.language), Options(1, ways=(way,)))
+
+
+def ran(looked, way):
+    return [s for s, outcome in looked.trial.outcomes.items() if s.way == way and isinstance(outcome, Outcome)]
+
+
+@pytest.mark.parametrize(("function", "way"), [("unknown_sizes", "shapeless"), ("remembers", "again"), ("looks_again", "assigned")])
+def test_a_planted_bug_is_caught_and_its_healthy_twin_is_not(tensorflow_target, function, way, monkeypatch):
+    made = tf.Variable
+    monkeypatch.setattr(tf, "Variable", lambda value: planted_tensorflow.variables.append(made(value)) or planted_tensorflow.variables[-1])
+    found = seen(tensorflow_target, f"planted_tensorflow.{function}", way).findings
+    planted_tensorflow.variables.clear()
+    assert found and {s.way for v in found for s in v.scenarios} == {way}
+    healthy = seen(tensorflow_target, "planted_tensorflow.right", way)
+    assert healthy.outcome == "agree" and ran(healthy, way)
+
+
+@pytest.mark.parametrize("way", RULES)
+def test_a_rule_is_kept_in_every_way_and_one_that_is_dropped_is_noticed(tensorflow_target, way, monkeypatch):
+    healthy = seen(tensorflow_target, "tf.math.sin", way)
+    assert healthy.outcome == "agree" and ran(healthy, way)
+    monkeypatch.setattr(ways, "_scaled", lambda x: x)  # as if the library differentiated through the rule
+    tensorflow_target.forget()
+    assert {v.kind for v in seen(tensorflow_target, "tf.math.cos", way).findings} == {"way"}
+
+
+def test_the_script_shows_what_an_earlier_call_left_behind_and_a_healthy_twin_passes(tensorflow_target, tmp_path):
+    text = 'x = tensor((3,), "float64", uniform(0.5, 1.5, seed=1))\ny = planted_tensorflow.remembers(x)'
+    program = parse(text, tensorflow_target.language)
+    verdict = examine(tensorflow_target, program, Options(1, ways=("again",))).findings[0]
+    written = script(Finding("tensorflow", tensorflow_target.version, "planted", verdict, program, True, modules=("planted_tensorflow",)))
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    for code, text in ((1, written), (0, written.replace("planted_tensorflow.remembers(", "planted_tensorflow.right("))):
+        (tmp_path / "script.py").write_text(text)
+        done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == code, done.stdout + done.stderr
