@@ -10,6 +10,7 @@ import math
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 import jinja2
 
@@ -21,6 +22,7 @@ from gradfuzz.oracles.kinds import KINDS
 from gradfuzz.program import Program, gate
 from gradfuzz.program.model import Call, Let, Name, Ref, Tensor, walk
 from gradfuzz.program.text import expr_text, statement_text
+from gradfuzz.targets import base
 from gradfuzz.targets.homes import Home, home_of
 
 # A script's tolerance is a tenth of what was seen, and this at most: rounding of another release does not matter, the bug does.
@@ -37,12 +39,13 @@ _ELEMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_.]*)(\[[0-9, ]*\])\Z")
 
 
 WHOLE, WAY = "script.py.j2", "way.py.j2"  # a target may have a short script of its own for findings of ways
+SHARED = Path(base.__file__).parent  # templates that targets extend
 
 
 @lru_cache(maxsize=8)
 def _template(home: Home, name: str) -> jinja2.Template:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(home.folder), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+        loader=jinja2.FileSystemLoader([home.folder, SHARED]), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined, autoescape=False,
     )  # fmt: skip
     environment.filters["prose"] = prose
@@ -82,6 +85,7 @@ def script(finding: Finding) -> str:
     short = ways and verdict.oracle != "process" and (home.folder / WAY).exists()
     return _template(home, WAY if short else WHOLE).render(
         finding=finding,
+        title=home.title,
         verdict=verdict,
         inputs=[_input(name, recipe) for name, recipe in program.inputs.items()],
         differentiable=differentiable,

@@ -1,0 +1,38 @@
+"""Other ways to the same numbers: the static graph, and its primitive operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import paddle
+from paddle.base import core
+
+from gradfuzz.targets.base.tape import Function, Tensors
+
+
+def static(point: Any) -> Function:
+    """`paddle.jit.to_static`: a program is built once and run as one operator, with a backward program of its own."""
+    inside = paddle.jit.not_to_static(lambda xs: point.function(xs))
+
+    def called(xs):  # type: ignore[no-untyped-def]
+        return inside(xs)
+
+    made: Function = paddle.jit.to_static(called, full_graph=True)
+    return made
+
+
+def primitive(point: Any) -> Function:
+    """The static graph decomposed into primitive operators, forward and backward: what compilers and distributed training run."""
+    made = static(point)
+
+    def run(xs: Tensors) -> Any:
+        core._set_prim_all_enabled(True)
+        try:
+            return made(xs)
+        finally:
+            core._set_prim_all_enabled(False)
+
+    return run
+
+
+WAYS = {"static": static, "primitive": primitive}
