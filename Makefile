@@ -63,7 +63,12 @@ $(ELSEWHERE)/paddle/.made:
 	$(ELSEWHERE)/paddle/bin/pip install --quiet paddlepaddle==3.3.1 numpy pytest
 	touch $@
 
-elsewhere: $(ELSEWHERE)/paddle/.made  ## interpreters with PaddlePaddle and OneFlow, for their targets' tests
+$(ELSEWHERE)/oneflow/.made:
+	python3.10 -m venv $(ELSEWHERE)/oneflow
+	$(ELSEWHERE)/oneflow/bin/pip install --quiet oneflow==0.9.0 'numpy<2' nvidia-cublas-cu11==11.10.3.66 nvidia-cudnn-cu11==8.5.0.96 pytest
+	touch $@
+
+elsewhere: $(ELSEWHERE)/paddle/.made $(ELSEWHERE)/oneflow/.made  ## interpreters with PaddlePaddle and OneFlow, for their targets' tests
 
 bench: $(VENV)/.test  ## the tables of docs/benchmarks.md
 	$(BIN)/python benchmarks/gradcheck_ratio.py

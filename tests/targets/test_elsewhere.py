@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 
 
-@pytest.mark.parametrize("target", ["paddle"])
+@pytest.mark.parametrize("target", ["paddle", "oneflow"])
 def test_the_target_s_own_tests_pass_in_its_interpreter(target):
     python = interpreter(target)
     environment = {**os.environ, "PYTHONPATH": str(Path(gradfuzz.__file__).parent.parent)}

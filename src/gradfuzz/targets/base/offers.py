@@ -27,10 +27,13 @@ CALLS: dict[str, list[str]] = json.loads(Path(__file__).with_name("calls.json").
 
 
 class Offers:
-    """What is kept of what is tried: Programs that run, and that have a derivative as far as the library says (`differentiates`)."""
+    """What is kept of what is tried: Programs that run, and that have a derivative as far as the library says.
 
-    def __init__(self, target: Any, attempts: Attempts, differentiates: Callable[[Program], bool]) -> None:
-        self.target, self.attempts, self.differentiates = target, attempts, differentiates
+    `accepted` gives the Program to keep, or None; it may make constants of inputs that have no derivative.
+    """
+
+    def __init__(self, target: Any, attempts: Attempts, accepted: Callable[[Program], Program | None]) -> None:
+        self.target, self.attempts, self.accepted = target, attempts, accepted
 
     def probed(self, path: str, form: str, ways: list[Overload]) -> Iterator[SeedProgram]:
         """Calls made up from the signature, at most one per kind of tensor."""
@@ -38,9 +41,9 @@ class Offers:
         for texts in self.attempts.groups(path, form, ways):
             for text in texts:
                 tried += 1
-                program = parsed(text, self.target)
-                if program is not None and self.differentiates(program):
-                    yield SeedProgram(self.with_symmetry(program), f"signature:{path}", path)
+                program = self._kept(parsed(text, self.target))
+                if program is not None:
+                    yield SeedProgram(program, f"signature:{path}", path)
                     found += 1
                     break
             if found >= PROBED_PER_API or tried >= MOST_ATTEMPTS:
@@ -52,8 +55,9 @@ class Offers:
         found = 0
         for program in examples(text, self.target.compiler) if ">>>" in text else ():
             called = any(call.func == path or (form == METHOD and call.func == name) for call in program.calls())
-            if called and self.differentiates(program):
-                yield SeedProgram(self.with_symmetry(program), f"docstring:{path}", path)
+            kept = self._kept(program) if called else None
+            if kept is not None:
+                yield SeedProgram(kept, f"docstring:{path}", path)
                 found += 1
                 if found >= EXAMPLES_PER_API:
                     return
@@ -66,8 +70,13 @@ class Offers:
             program = parsed(text.replace(f"{LIBRARY}.", f"{root}."), self.target)
             if program is None or any(key not in named for call in program.calls() for key, _ in call.kwargs):
                 continue
-            if self.differentiates(program):
-                yield SeedProgram(self.with_symmetry(program), f"borrowed:{path}", path)
+            kept = self._kept(program)
+            if kept is not None:
+                yield SeedProgram(kept, f"borrowed:{path}", path)
+
+    def _kept(self, program: Program | None) -> Program | None:
+        accepted = None if program is None else self.accepted(program)
+        return None if accepted is None else self.with_symmetry(accepted)
 
     def with_symmetry(self, program: Program) -> Program:
         """A function that reads one triangle of a matrix alone takes it for symmetric: then its inputs are, and stay so."""
@@ -82,7 +91,7 @@ class Offers:
                 continue
             for structure in ("symmetric", "positive_definite"):
                 candidate = program.with_inputs({name: replace(recipe, structure=structure)})
-                if self.differentiates(candidate):
+                if self.accepted(candidate) is not None:
                     return self.with_symmetry(candidate)
         return program
 

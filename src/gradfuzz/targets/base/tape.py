@@ -16,6 +16,7 @@ import numpy as np
 
 from gradfuzz.targets.base.dtypes import as_double
 from gradfuzz.targets.base.functions import Unsupported, WrongGradientShape
+from gradfuzz.targets.base.probing import nudged
 from gradfuzz.targets.base.scenario import Modes
 
 Array = Any
@@ -25,6 +26,14 @@ Function = Callable[[Tensors], Any]
 
 class NoGradient(Unsupported):
     """The library declares that nothing here has a derivative."""
+
+
+class Undeclared(Unsupported):
+    """The library declares no derivative with respect to inputs that the function depends on, by their places."""
+
+    def __init__(self, places: list[int]) -> None:
+        super().__init__(f"the library declares no gradient with respect to input {', '.join(map(str, places))}")
+        self.places = places
 
 
 class Tape(ABC):
@@ -102,8 +111,13 @@ class Taken(NamedTuple):
     live: list[bool]
 
 
-def derivative(tape: Tape, function: Function, xs: Tensors, modes: Modes, us: Sequence[Sequence[Array]], v: Tensors) -> Taken:
-    """The nesting of the modes along us, innermost first: one array per output, or one number after an outermost reverse mode."""
+def derivative(
+    tape: Tape, function: Function, xs: Tensors, modes: Modes, us: Sequence[Sequence[Array]], v: Tensors, declared: bool = True
+) -> Taken:
+    """The nesting of the modes along us, innermost first: one array per output, or one number after an outermost reverse mode.
+
+    No gradient at all is a declaration that there is none (`declared`); in people's own code it counts as zero.
+    """
     if "f" in modes and not tape.forward_mode:
         raise Unsupported("the library has no forward mode")
     leaves = [tape.leaf(x) for x in xs]
@@ -118,12 +132,14 @@ def derivative(tape: Tape, function: Function, xs: Tensors, modes: Modes, us: Se
             directions = u if last and mode == "r" else [tape.tensor(a, tape.dtype(x)) for a, x in zip(u, leaves)]
             if mode == "f":
                 current = _tangents(tape, current, leaves, directions, not last)
-            elif last:
-                return Taken(outputs, [_contracted(tape, _pulled(tape, current, leaves, weights, False), leaves, u)], live)
-            else:
-                grads = _pulled(tape, current, leaves, weights, True)
-                pairs = [(g, d) for g, d in zip(grads, directions) if g is not None]
-                current, weights = [tape.inner([g for g, _ in pairs], [d for _, d in pairs])], [tape.one()]
+                continue
+            grads = _pulled(tape, current, leaves, weights, not last)
+            if declared and position == 0 and any(g is None for g in grads):
+                _check_declared(tape, function, xs, outputs, grads)
+            if last:
+                return Taken(outputs, [_contracted(tape, grads, u)], live)
+            pairs = [(g, d) for g, d in zip(grads, directions) if g is not None]
+            current, weights = [tape.inner([g for g, _ in pairs], [d for _, d in pairs])], [tape.one()]
     return Taken(outputs, [tape.numbers(t) for t in current], live)
 
 
@@ -140,7 +156,16 @@ def _pulled(tape: Tape, current: Tensors, leaves: Tensors, weights: Tensors, aga
     return found
 
 
-def _contracted(tape: Tape, gradients: Tensors, leaves: Tensors, u: Sequence[Array]) -> Array:
+def _check_declared(tape: Tape, function: Function, xs: Tensors, outputs: Tensors, gradients: Tensors) -> None:
+    """Inputs without a gradient must be inputs that the outputs do not move with."""
+    moved = [tape.tensor(nudged(tape.numbers(x)), tape.dtype(x)) if g is None else x for x, g in zip(xs, gradients)]
+    with tape.recording(False):
+        there = [tape.numbers(o) for o in function(moved)]
+    if any(not np.array_equal(tape.numbers(o), t, equal_nan=True) for o, t in zip(outputs, there)):
+        raise Undeclared([place for place, gradient in enumerate(gradients) if gradient is None])
+
+
+def _contracted(tape: Tape, gradients: Tensors, u: Sequence[Array]) -> Array:
     """⟨gradients, u⟩, summed in double precision."""
     return np.float64(sum(_dot(tape.numbers(g), d) for g, d in zip(gradients, u) if g is not None))
 
@@ -156,12 +181,16 @@ def _tangents(tape: Tape, current: Tensors, leaves: Tensors, u: Tensors, again: 
     found = []
     for tensor in current:
         zero = tape.tensor(np.zeros(tuple(tensor.shape)), tape.dtype(tensor))
-        tangent = None
-        if tape.recorded(tensor):
-            weight = tape.leaf(zero)
-            grads = tape.gradients([tensor], leaves, [weight], True)
-            pairs = [(g, d) for g, d in zip(grads, u) if g is not None and tape.recorded(g)]
-            if pairs:
-                (tangent,) = tape.gradients([g for g, _ in pairs], [weight], [d for _, d in pairs], again)
-        found.append(zero if tangent is None else tangent)
+        weight = tape.leaf(zero)
+        grads = tape.gradients([tensor], leaves, [weight], True) if tape.recorded(tensor) else []
+        pairs = [(g, d) for g, d in zip(grads, u) if g is not None]
+        if not pairs:
+            found.append(zero)
+            continue
+        if not all(tape.recorded(g) for g, _ in pairs):
+            raise Unsupported("a gradient is not recorded as a function of its weights, so that there is no tangent")
+        (tangent,) = tape.gradients([g for g, _ in pairs], [weight], [d for _, d in pairs], again)
+        if tangent is None:
+            raise Unsupported("a gradient has no gradient with respect to its weights, so that there is no tangent")
+        found.append(tangent)
     return found

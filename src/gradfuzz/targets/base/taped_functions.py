@@ -74,7 +74,7 @@ class TapedFunctions(Functions):
 
         weights = [self.tape.tensor(np.asarray(a), str(np.asarray(a).dtype)) for a in v]
         try:
-            taken = derivative(self.tape, on_copies, xs, scenario.modes, us, weights)
+            taken = derivative(self.tape, on_copies, xs, scenario.modes, us, weights, declared=False)
         except NoGradient:  # in people's own code no declaration: the derivative counts as zero
             outputs = [self.array(o) for o in function(xs)]
             contracted = "r" in scenario.modes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Callable
 
 import numpy as np
@@ -19,6 +20,7 @@ from gradfuzz.targets.base.refusals import Refusals
 from gradfuzz.targets.base.scenario import REVERSE
 from gradfuzz.targets.base.seeds import each_once
 from gradfuzz.targets.base.surface import surface
+from gradfuzz.targets.base.tape import Undeclared
 from gradfuzz.targets.base.taped import TapedPoint
 from gradfuzz.targets.base.ways import declared
 from gradfuzz.targets.homes import Home
@@ -43,7 +45,7 @@ class TapedTarget:
         self.compiler = Compiler(self.language, self.is_module_class)
         self.ways = declared(home.data("ways"), self.point_class.ways)
         self._refusals = self.read_refusals(home.data("refusals"))
-        self._offers = Offers(self, Attempts(home.data("probes")), self.differentiates)
+        self._offers = Offers(self, Attempts(home.data("probes")), self.accepted)
         self._overloads: dict[str, list[Overload]] = {}
         warnings.filterwarnings("ignore")
 
@@ -94,24 +96,31 @@ class TapedTarget:
             return METHOD
         return MODULE if self.is_module_class(self.compiler.resolve(path)) else FUNCTION
 
-    def differentiates(self, program: Program) -> bool:
-        """Whether the Program runs, gives finite numbers, and the library does not say that they have no derivative."""
+    def accepted(self, program: Program) -> Program | None:
+        """The Program if it runs, gives finite numbers, and the library does not say that they have no derivative.
+
+        Inputs of which it says so, labels and the like, become constants.
+        """
         try:
             point = self.point(program)
             outputs = point.first()
             if not point.names or not 0 < sum(o.size for o in outputs) <= MOST_ELEMENTS or not all(np.isfinite(o).all() for o in outputs):
-                return False
+                return None
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException:
-            return False
+            return None
         try:
             point.run(REVERSE, [Vec(point.inputs)], Vec(outputs))
         except (KeyboardInterrupt, SystemExit):
             raise
+        except Undeclared as undeclared:
+            names = [name for name, recipe in program.inputs.items() if recipe.differentiable]
+            constant = {names[i]: replace(program.inputs[names[i]], grad=False) for i in undeclared.places if i < len(names)}
+            return self.accepted(program.with_inputs(constant)) if constant else None
         except BaseException as error:
-            return self.classify(error).kind not in ("unsupported", "invalid")
-        return True
+            return program if self.classify(error).kind not in ("unsupported", "invalid") else None
+        return program
 
     # What calls take -------------------------------------------------------------------------------------------------
 

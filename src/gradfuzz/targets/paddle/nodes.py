@@ -1,7 +1,7 @@
 """What hangs on Paddle's tape: the names of the rules that a derivative goes through, and those that exist.
 
-A node of the tape is named after its operator in another spelling: SinGradNode belongs to `sin`, SinDoubleGradNode to `sin_double`.
-The package ships no table of its rules, but an operator for each: `sin_grad` is the rule of `sin`, `sin_double_grad` that of `sin_grad`.
+A node of the tape is named after its operator in another spelling: SinGradNode belongs to `sin`. The package ships no table of its rules,
+but an operator for each of the first order: `sin_grad` is the rule of `sin`. Those of higher orders are known to its C++ side alone.
 """
 
 from __future__ import annotations
@@ -41,17 +41,11 @@ def names(tensors: Sequence[Any]) -> list[str]:
 
 
 def rules(tensors: Sequence[Any], ran: set[Modes]) -> list[str]:
-    """The rules on a tape by the kinds of scenarios that ran on it."""
-    tables = ["reverse"] if any("r" in modes for modes in ran) else []
-    tables += ["second"] if any(len(modes) == 2 for modes in ran) else []
-    existing = rules_that_exist()
-    return sorted(rule for rule in (f"{table}:{name}" for table in tables for name in names(tensors)) if rule in existing)
+    """The rules on a tape that reverse mode has run on."""
+    return [f"reverse:{name}" for name in names(tensors)] if any("r" in modes for modes in ran) else []
 
 
 @cache
 def rules_that_exist() -> dict[str, str]:
-    """Every rule, and every rule that has a rule of its own; nothing says which of them a processor cannot reach."""
-    operators = set(_spelling().values())
-    first = {name for name in operators if not name.endswith(("_double", "_triple"))}
-    second = {name for name in first if f"{name}_double" in operators}
-    return {**{f"reverse:{name}": "" for name in sorted(first)}, **{f"second:{name}": "" for name in sorted(second)}}
+    """Every rule; nothing says which of them a processor cannot reach, nor which have a rule of their own for the second order."""
+    return {f"reverse:{name}": "" for name in sorted(set(_spelling().values()))}

@@ -11,6 +11,7 @@ import paddle
 from paddle.base import core
 
 from gradfuzz.targets.base.dtypes import dtype_name
+from gradfuzz.targets.base.functions import Unsupported
 from gradfuzz.targets.base.tape import Array, Tape, Tensors
 
 RNG_SEED = 20240229
@@ -57,6 +58,8 @@ class PaddleTape(Tape):
     def gradients(self, outputs: Tensors, leaves: Tensors, weights: Tensors, again: bool) -> Tensors:
         given = list(outputs), list(leaves), list(weights)
         found: Sequence[Any] = paddle.grad(*given, create_graph=again, retain_graph=True, allow_unused=True)
+        if any(g is not None and g.is_selected_rows() for g in found):
+            raise Unsupported("a gradient in rows, as `sparse=True` asks for")
         return [None if g is None or not g._is_initialized() else g for g in found]
 
     def inner(self, a: Tensors, b: Tensors) -> Any:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import paddle
@@ -17,8 +21,27 @@ def static(point: Any) -> Function:
     def called(xs):  # type: ignore[no-untyped-def]
         return inside(xs)
 
-    made: Function = paddle.jit.to_static(called, full_graph=True)
-    return made
+    made = paddle.jit.to_static(called, full_graph=True)
+
+    def run(xs: Tensors) -> Any:
+        with _home_is(tempfile.gettempdir()):
+            return made(xs)
+
+    return run
+
+
+@contextmanager
+def _home_is(folder: str) -> Iterator[None]:
+    """Paddle writes the source that it makes of a function to the home folder, which a worker may not touch."""
+    before = os.environ.get("HOME")
+    os.environ["HOME"] = folder
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["HOME"]
+        else:
+            os.environ["HOME"] = before
 
 
 def primitive(point: Any) -> Function:

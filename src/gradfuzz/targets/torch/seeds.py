@@ -98,7 +98,7 @@ def with_symmetry(target: Any, program: Program) -> Program:
 
 
 def _offers(target: Any) -> Offers:
-    return Offers(target, _ATTEMPTS, lambda program: differentiates(target, program))
+    return Offers(target, _ATTEMPTS, lambda program: program if differentiates(target, program) else None)
 
 
 def reached(target: Any, program: Program) -> set[str]:
