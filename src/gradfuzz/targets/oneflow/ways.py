@@ -10,7 +10,6 @@ import oneflow as flow
 from gradfuzz.targets.base.functions import Unsupported
 from gradfuzz.targets.base.tape import Function
 
-
 _BORN = os.getpid()  # the process that started OneFlow
 
 
