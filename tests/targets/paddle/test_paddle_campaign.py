@@ -31,25 +31,15 @@ def gradfuzz(tmp_path):
 
 
 def test_a_campaign_finds_the_planted_bugs_and_their_scripts_prove_them(gradfuzz, python, tmp_path):
-    campaign = (
-        "--python",
-        python,
-        "--module",
-        "planted_paddle",
-        "--api",
-        "planted_paddle.*",
-        "--order",
-        2,
-        "--mutants",
-        150,
-        "--workers",
-        1,
-    )
+    text = 'x = tensor((4,), "float64", uniform(0.5, 2.0, seed=1))\ny = planted_paddle.{}(x)\n'
+    (tmp_path / "seeds.txt").write_text("\n".join(map(text.format, ("wrong_reverse", "wrong_second", "healthy", "healthy_when_static"))))
+    campaign = ("--python", python, "--module", "planted_paddle", "--seeds", "seeds.txt", "--order", 2, "--mutants", 60, "--workers", 1)
     done = gradfuzz("run", "paddle", *campaign)
     assert done.returncode == 1, done.stderr + done.stdout
-    found = {f["api"]: f for f in json.loads(gradfuzz("findings", "--json").stdout)}
-    assert {"planted_paddle.wrong_reverse", "planted_paddle.wrong_second"} <= set(found)
-    assert not {"planted_paddle.healthy", "planted_paddle.healthy_when_static"} & set(found)
+    findings = json.loads(gradfuzz("findings", "--json").stdout)
+    # A static graph refuses layers written in Python (PyLayer), which the planted functions are; that is no gradient.
+    found = {f["api"]: f for f in findings if f["kind"] == "gradient"}
+    assert set(found) == {"planted_paddle.wrong_reverse", "planted_paddle.wrong_second"}
     for finding in found.values():
         assert finding["confirmed"], finding
     finding = found["planted_paddle.wrong_reverse"]
@@ -61,6 +51,7 @@ def test_a_campaign_finds_the_planted_bugs_and_their_scripts_prove_them(gradfuzz
     assert "PaddlePaddle" in gradfuzz("issue", finding["id"]).stdout
 
 
+@pytest.mark.slow  # they try out every function of the library first
 def test_random_graphs_and_chains_work_too(gradfuzz, python):
     graphs = gradfuzz("graphs", "paddle", "--python", python, "--count", 12, "--size", 5, "--order", 1, "--workers", 1)
     assert graphs.returncode in (0, 1) and "12 of 12 graphs" in graphs.stdout, graphs.stderr

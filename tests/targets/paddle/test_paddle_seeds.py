@@ -18,6 +18,7 @@ def seeds(paddle_target):
     return [seed for seed in paddle_target.seeds() if not seed.api.startswith("planted_paddle.")]
 
 
+@pytest.mark.slow
 def test_many_functions_have_seeds(seeds):
     apis = {seed.api for seed in seeds}
     spaces = {api.rpartition(".")[0] for api in apis}
@@ -26,6 +27,7 @@ def test_many_functions_have_seeds(seeds):
     assert {"paddle", "paddle.Tensor", "paddle.nn", "paddle.nn.functional", "paddle.linalg", "paddle.fft", "paddle.signal"} <= spaces
 
 
+@pytest.mark.slow
 def test_seeds_run_and_have_a_derivative(paddle_target, seeds):
     outcomes = {seed.api: examine(paddle_target, seed.program, Options(order=1)).outcome for seed in seeds[::29]}
     assert set(outcomes.values()) <= {"agree", "inconclusive", "disagree"}, outcomes
