@@ -7,7 +7,7 @@ SHELL := /bin/bash
 
 MLX := examples/mlx_target
 
-.PHONY: run test lint types lines unit old-python pythons example bench wheel clean
+.PHONY: run test lint types lines unit old-python pythons example elsewhere bench wheel clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -56,6 +56,22 @@ $(MLX)/.venv/.test: pyproject.toml constraints.txt $(MLX)/pyproject.toml
 
 example: $(MLX)/.venv/.test  ## the tests of the target that comes from a package of its own
 	cd $(MLX) && .venv/bin/python -m pytest
+
+# Libraries that cannot live beside the others have interpreters of their own, made once and outside the clone (gigabytes): `make test` uses
+# them where they are and says so where they are not.
+ELSEWHERE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/gradfuzz/tests
+
+$(ELSEWHERE)/paddle/.made:
+	$(PYTHON) -m venv $(ELSEWHERE)/paddle
+	$(ELSEWHERE)/paddle/bin/pip install --quiet paddlepaddle==3.3.1 numpy pytest
+	touch $@
+
+$(ELSEWHERE)/oneflow/.made:
+	python3.10 -m venv $(ELSEWHERE)/oneflow
+	$(ELSEWHERE)/oneflow/bin/pip install --quiet oneflow==0.9.0 'numpy<2' nvidia-cublas-cu11==11.10.3.66 nvidia-cudnn-cu11==8.5.0.96 pytest
+	touch $@
+
+elsewhere: $(ELSEWHERE)/paddle/.made $(ELSEWHERE)/oneflow/.made  ## interpreters with PaddlePaddle and OneFlow, for their targets' tests
 
 bench: $(VENV)/.test  ## the tables of docs/benchmarks.md
 	$(BIN)/python benchmarks/gradcheck_ratio.py

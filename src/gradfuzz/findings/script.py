@@ -94,6 +94,7 @@ def script(finding: Finding) -> str:
     last = calls[-1]
     return _template(home, template).render(
         finding=finding,
+        title=home.title,
         verdict=verdict,
         inputs=[_input(name, recipe) for name, recipe in program.inputs.items()],
         differentiable=differentiable,

@@ -16,7 +16,7 @@ def callables(language: Language) -> Iterator[tuple[str, Any]]:
     classes: list[Any] = []
     seen: set[int] = set()
     for space in language.namespaces:
-        found = _find(language, space)
+        found = space_of(language, space)
         if isinstance(found, type):
             classes.append(found)
         elif _is_module(found):
@@ -51,7 +51,7 @@ def _functions(language: Language, space: str, module: Any) -> Iterator[tuple[st
             yield path, value
 
 
-def _find(language: Language, space: str) -> Any:
+def space_of(language: Language, space: str) -> Any:
     """The module or class behind a namespace; None for patterns and for what this version lacks."""
     if space.endswith(".*"):
         return None

@@ -105,7 +105,7 @@ def _lifted(statements: list[Let], compiler: Compiler, whole: bool) -> Program:
 def _recipe(value: Any, seed: int, whole: bool) -> Tensor | None:
     if not hasattr(value, "dtype") or not hasattr(value, "shape"):
         return None
-    if dtype_name(getattr(value.dtype, "name", value.dtype)) not in DTYPES:
+    if not {dtype_name(getattr(value.dtype, "name", value.dtype)), dtype_name(str(value.dtype))} & set(DTYPES):
         return None
     array = np.asarray(value)
     if array.size > MOST_ELEMENTS:

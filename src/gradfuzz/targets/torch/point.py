@@ -16,6 +16,7 @@ from gradfuzz.targets.base.binding import Binding
 from gradfuzz.targets.base.compiled import plan_key
 from gradfuzz.targets.base.dtypes import DOUBLE_UNIT
 from gradfuzz.targets.base.evaluate import Compiler, Env, run_steps
+from gradfuzz.targets.base.modules import Module
 from gradfuzz.targets.base.plans import Plans
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Modes, Scenario
@@ -23,7 +24,7 @@ from gradfuzz.targets.torch import tape
 from gradfuzz.targets.torch.derivatives import Function, forward, nested, reverse, set_grad
 from gradfuzz.targets.torch.device import on_device
 from gradfuzz.targets.torch.leaks import nothing_left
-from gradfuzz.targets.torch.modules import Module, build_module
+from gradfuzz.targets.torch.modules import build_module
 from gradfuzz.targets.torch.tensors import UNITS, floating, make_tensor, to_numpy, whole
 from gradfuzz.targets.torch.ways import DERIVATIVES, FUNCTIONS
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,24 +14,19 @@ import torch
 
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.model import Program
-from gradfuzz.program.values import materialise
-from gradfuzz.targets.base.docstrings import examples
+from gradfuzz.targets.base.attempts import Attempts
 from gradfuzz.targets.base.evaluate import resolve
-from gradfuzz.targets.base.probing import parsed
+from gradfuzz.targets.base.offers import Offers
 from gradfuzz.targets.base.protocol import Overload, SeedProgram, Trying
 from gradfuzz.targets.base.seeds import each_once
 from gradfuzz.targets.torch.api import public
 from gradfuzz.targets.torch.modules import is_module_class
 from gradfuzz.targets.torch.parameters import overloads
-from gradfuzz.targets.torch.probing import attempts
 from gradfuzz.targets.torch.rules import entries, may_be_called_alone, out_of_reach
 from gradfuzz.targets.torch.samples import sample_seeds
 from gradfuzz.targets.torch.tape import nodes
 
-PROBED_PER_API = 2
-EXAMPLES_PER_API = 1
-MOST_ATTEMPTS = 160
-TRIANGLE_STEP = 1e-3
+_ATTEMPTS = Attempts(json.loads(Path(__file__).with_name("probes.json").read_text(encoding="utf-8")))
 
 
 def library_seeds(target: Any, trying: Trying) -> Iterator[SeedProgram]:
@@ -68,17 +65,7 @@ def _noted(target: Any, seed: SeedProgram, met: set[str]) -> SeedProgram:
 
 def probed(target: Any, path: str, form: str, ways: list[Overload] | None = None) -> Iterator[SeedProgram]:
     """Calls made up from the signature, at most one per kind of tensor."""
-    found = tried = 0
-    for texts in attempts(path, form, ways or overloads(path, target.language)):
-        for text in texts:
-            tried += 1
-            program = parsed(text, target)
-            if program is not None and differentiates(target, program):
-                yield SeedProgram(with_symmetry(target, program), f"signature:{path}", path)
-                found += 1
-                break
-        if found >= PROBED_PER_API or tried >= MOST_ATTEMPTS:
-            return
+    return _offers(target).probed(path, form, ways or overloads(path, target.language))
 
 
 def form_of(path: str, target: Any) -> str:
@@ -90,22 +77,11 @@ def form_of(path: str, target: Any) -> str:
 
 def documented(target: Any, path: str, form: str) -> Iterator[SeedProgram]:
     """Examples in a docstring that call what it documents."""
-    name = "." + path.rsplit(".", 1)[-1]
-    found = 0
     try:
         text = inspect.getdoc(resolve(path, target.language)) or ""
     except ProgramError:
-        return
-    if ">>>" not in text:
-        return
-    for program in examples(text, target.compiler):
-        if any(call.func == path or (form == "method" and call.func == name) for call in program.calls()) and differentiates(
-            target, program
-        ):
-            yield SeedProgram(with_symmetry(target, program), f"docstring:{path}", path)
-            found += 1
-            if found >= EXAMPLES_PER_API:
-                return
+        return iter(())
+    return _offers(target).documented(path, form, text)
 
 
 def differentiates(target: Any, program: Program) -> bool:
@@ -124,37 +100,11 @@ def differentiates(target: Any, program: Program) -> bool:
 
 def with_symmetry(target: Any, program: Program) -> Program:
     """A function that reads one triangle of a matrix alone takes it for symmetric: then its inputs are, and stay so."""
-    names = [name for name, r in program.inputs.items() if r.differentiable]
-    for position, name in enumerate(names):
-        recipe = program.inputs[name]
-        if recipe.structure or len(recipe.shape) < 2 or recipe.shape[-1] != recipe.shape[-2] or recipe.shape[-1] < 2:
-            continue
-        arrays = [materialise(program.inputs[n]) for n in names]
-        before, upper, lower = (_outputs(target, program, arrays, position, part) for part in (None, np.triu, np.tril))
-        if before is None or upper is None or lower is None or _same(before, upper) == _same(before, lower):
-            continue
-        for structure in ("symmetric", "positive_definite"):
-            candidate = program.with_inputs({name: replace(recipe, structure=structure)})
-            if differentiates(target, candidate):
-                return with_symmetry(target, candidate)
-    return program
+    return _offers(target).with_symmetry(program)
 
 
-def _outputs(target: Any, program: Program, arrays: list[Any], position: int, part: Any) -> list[Any] | None:
-    """The outputs with one triangle of one input moved a little."""
-    moved = list(arrays)
-    if part is not None:
-        offset = 1 if part is np.triu else -1
-        moved[position] = arrays[position] + part(np.full(arrays[position].shape, TRIANGLE_STEP), offset)
-    try:
-        outputs: list[Any] = target.point(program, moved).first()
-    except Exception:
-        return None
-    return outputs
-
-
-def _same(a: list[Any], b: list[Any]) -> bool:
-    return all(x.shape == y.shape and np.array_equal(x, y) for x, y in zip(a, b))
+def _offers(target: Any) -> Offers:
+    return Offers(target, _ATTEMPTS, lambda program: program if differentiates(target, program) else None)
 
 
 def reached(target: Any, program: Program) -> set[str]:
