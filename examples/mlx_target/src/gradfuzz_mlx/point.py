@@ -96,6 +96,25 @@ class MlxPoint(Binding):
         self.first()
         return self.run(scenario, us, v)
 
+    def bare(self, scenario: Scenario) -> str:
+        """The calls directly or in one mode, with nothing run before them: what comes out, as far as it is floating."""
+        outputs: list[Any] = []
+
+        def function(*xs: Any) -> list[Any]:
+            outputs[:] = self.function(xs)
+            return outputs
+
+        xs = list(self.leaves)
+        if scenario.modes == ("f",):
+            found = mx.jvp(function, xs, [mx.ones_like(x) for x in xs])
+        elif scenario.modes:
+            found = mx.grad(lambda *inputs: sum(mx.sum(mx.real(o)) for o in function(*inputs)), list(range(len(xs))))(*xs)
+        else:
+            found = function(*xs)
+        shapes = [f"{o.dtype}{list(o.shape)}" for o in outputs]
+        mx.eval(found)
+        return ", ".join(shapes) or "nothing floating"
+
     def _native(self, vector: Vec, dtypes: Sequence[Any]) -> list[Any]:
         """A direction as MLX's arrays, in the types of the inputs or outputs; double ones lose nothing on the way there."""
         if vector.native is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
-from typing import Any, Callable
+from typing import Any
 
 import mlx.core as mx
 import mlx.nn  # noqa: F401  (a namespace that Programs may call)
@@ -13,8 +13,9 @@ import mlx.nn  # noqa: F401  (a namespace that Programs may call)
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.model import Program
 from gradfuzz.targets.base.plans import Plans
-from gradfuzz.targets.base.protocol import Overload, Refusal, SeedProgram
+from gradfuzz.targets.base.protocol import Overload, Refusal, SeedProgram, Trying, anything
 from gradfuzz.targets.base.refusals import Refusals
+from gradfuzz.targets.base.scenario import Scenario
 from gradfuzz.targets.base.ways import declared
 from gradfuzz.targets.homes import Home
 from gradfuzz_mlx.bounds import BoundedCompiler
@@ -54,6 +55,9 @@ class MlxTarget:
     def point(self, program: Program, arrays: list[Any] | None = None) -> MlxPoint:
         return MlxPoint(program, self.compiler, self.graphs, arrays)
 
+    def bare(self, program: Program, scenario: Scenario) -> str:
+        return self.point(program).bare(scenario)
+
     def classify(self, error: BaseException) -> Refusal:
         return self._refusals.classify(error)
 
@@ -61,7 +65,7 @@ class MlxTarget:
         self.compiler.forget()
         self.graphs.forget()
 
-    def seeds(self, trying: Callable[[str], bool] = lambda _: True) -> Iterable[SeedProgram]:
+    def seeds(self, trying: Trying = anything) -> Iterable[SeedProgram]:
         from gradfuzz_mlx.seeds import library_seeds
 
         return library_seeds(self, trying)

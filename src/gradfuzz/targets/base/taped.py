@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Callable
 
+import numpy as np
+
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.limits import MAX_ELEMENTS
 from gradfuzz.program.model import Program, Tensor
@@ -12,6 +14,7 @@ from gradfuzz.program.values import size_of
 from gradfuzz.targets.base.binding import Binding
 from gradfuzz.targets.base.dtypes import DOUBLE_UNIT, UNITS
 from gradfuzz.targets.base.evaluate import Compiler, Env, run_steps
+from gradfuzz.targets.base.functions import Unsupported
 from gradfuzz.targets.base.modules import Module
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Modes, Scenario
@@ -145,6 +148,19 @@ class TapedPoint(Binding):
     def run_alone(self, scenario: Scenario, us: Sequence[Vec], v: Vec | None) -> Outcome:
         self.first()
         return self.run(scenario, us, v)
+
+    def bare(self, scenario: Scenario) -> str:
+        """The calls directly or in reverse mode, with nothing run before them: what comes out, as far as it is floating."""
+        if "f" in scenario.modes:
+            raise Unsupported("the library has no forward mode of its own")
+        leaves = [self.tape.leaf(x) for x in self.leaves] if scenario.modes else self.leaves
+        with self.tape.recording(bool(scenario.modes)):
+            outputs = self.function(leaves)
+            live = [o for o in outputs if scenario.modes and self.tape.recorded(o)]
+            if live:
+                ones = [self.tape.tensor(np.ones(tuple(o.shape)), self.tape.dtype(o)) for o in live]
+                self.tape.gradients(live, leaves, ones, False)
+        return ", ".join(f"{self.tape.dtype(o)}{list(o.shape)}" for o in outputs) or "nothing floating"
 
     def _weights(self, v: Vec) -> Tensors:
         if v.native is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Callable
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,9 @@ from gradfuzz.targets.base.attempts import FUNCTION, METHOD, MODULE, Attempts
 from gradfuzz.targets.base.evaluate import Compiler
 from gradfuzz.targets.base.hints import from_signature
 from gradfuzz.targets.base.offers import Offers
-from gradfuzz.targets.base.protocol import Overload, Refusal, SeedProgram, Vec
+from gradfuzz.targets.base.protocol import Overload, Refusal, SeedProgram, Trying, Vec, anything
 from gradfuzz.targets.base.refusals import Refusals
-from gradfuzz.targets.base.scenario import REVERSE
+from gradfuzz.targets.base.scenario import REVERSE, Scenario
 from gradfuzz.targets.base.seeds import each_once
 from gradfuzz.targets.base.surface import surface
 from gradfuzz.targets.base.tape import Undeclared
@@ -58,6 +58,9 @@ class TapedTarget:
     def point(self, program: Program, arrays: list[Any] | None = None) -> TapedPoint:
         return self.point_class(program, self.compiler, arrays)
 
+    def bare(self, program: Program, scenario: Scenario) -> str:
+        return self.point(program).bare(scenario)
+
     def classify(self, error: BaseException) -> Refusal:
         return self._refusals.classify(error)
 
@@ -75,10 +78,10 @@ class TapedTarget:
 
     # Seeds -----------------------------------------------------------------------------------------------------------
 
-    def seeds(self, trying: Callable[[str], bool] = lambda _: True) -> Iterable[SeedProgram]:
+    def seeds(self, trying: Trying = anything) -> Iterable[SeedProgram]:
         return each_once(self._seeds(trying))
 
-    def _seeds(self, trying: Callable[[str], bool]) -> Iterator[SeedProgram]:
+    def _seeds(self, trying: Trying) -> Iterator[SeedProgram]:
         for public in surface(self.compiler, self.is_module_class):
             if trying(public.path):
                 yield from self._offers.documented(public.path, public.form, public.documentation)
