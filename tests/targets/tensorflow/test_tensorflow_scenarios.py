@@ -43,7 +43,9 @@ def test_all_ways_agree_with_the_plain_way(tensorflow_target, name):
     assert looked.outcome == "agree"
     trial = looked.trial
     for way, described in tensorflow_target.ways.items():
-        for plain in (s for s in described.scenarios if s.modes):
+        if (name, way) == ("layer", "shapeless"):
+            continue  # a layer lends its weights to tensors of known sizes alone
+        for plain in (s for s in described.scenarios if s.order == 1):
             assert trial.number(trial.outcome(plain.in_way(way))) == pytest.approx(trial.number(trial.outcome(plain)), rel=1e-9)
 
 
