@@ -230,7 +230,6 @@ class Mutants:
             options, edits = Options.from_json(question["options"]), tuple(Edit.from_json(e) for e in question["edits"])
             verdict = Verdict(INCONCLUSIVE, "reference", scenarios=[Scenario.named(name) for name in question["scenarios"]])
             self.triage.wonder(Suspicion(seed.api, from_json(seed.program), edits, options, verdict), question["measured"])
-            self.triage.inquiries.spent["measuring"] += question["seconds"]
         counts = {outcome: count for outcome, count in zip(RANK, running.counts) if count}
         cover = None if running.batch.cover is None else running.cover
         lesson = self.schedule.learn(
@@ -245,6 +244,7 @@ class Mutants:
         for outcome, count in counts.items():
             self._count(outcome, count)
         self.state.cpu += running.cpu
+        self.triage.inquiries.earn(running.cpu)
         self.state.rules.update(running.rules)
 
     def _count(self, outcome: str, count: int) -> None:
