@@ -52,7 +52,7 @@ class State:
     put_off: int = 0  # of those: most likely other sights of what was met before
     asked: Counter[str] = field(default_factory=Counter)  # what the reference said to suspicions
     wondered: Counter[str] = field(default_factory=Counter)  # and where nothing was suspected
-    asking: Counter[str] = field(default_factory=Counter)  # seconds of the processor that asking it took, by what for
+    asking: dict[str, float] = field(default_factory=dict)  # seconds of the processor that asking it took, by what for
     restarts: int = 0
     finishing: bool = False
     cpu: float = 0.0  # seconds that workers spent on tasks

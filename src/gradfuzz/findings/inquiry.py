@@ -5,7 +5,7 @@ Nobody waits: answers are handed on when they come.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +22,8 @@ MOST_ROUNDS = 12
 MOST_ENTRIES = 48
 # Where nothing is suspected, so many: what a worker looks at there by itself.
 MOST_WONDERED = 4
+# Of the time that workers spend on mutants, curiosity may take this part beside it; all it wants once they have nothing to do.
+SHARE = 0.05
 # Questions of curiosity on their way at a time: enough to keep the desk busy, and no more jobs for workers than it can follow.
 AT_ONCE = 4
 # What the library has said about moves is kept for the questions to come, as long as it is not too much.
@@ -51,8 +53,9 @@ class Inquiries:
         self._at_desk: dict[int, Inquiry] = {}
         self._curious: deque[Inquiry] = deque()  # where nothing is suspected: they wait for their turn
         self._wondering = 0  # of these, on their way
+        self._purse = 0.0  # seconds that curiosity may still take
         self._moves: dict[str, Any] = {}
-        self.spent: Counter[str] = Counter()  # seconds of the processor: workers' measuring and moves, and proofs
+        self.spent: dict[str, float] = {}  # seconds of the processor: workers' measuring and moves, and proofs
         self._next = 0
 
     @property
@@ -73,8 +76,17 @@ class Inquiries:
         self._curious.append(Inquiry(to_json(program), tuple(scenarios), then, measured, {}, urgent=False))
         self._wonder_on()
 
+    def earn(self, seconds: float) -> None:
+        """Workers have spent so many seconds on mutants."""
+        self._purse += SHARE * seconds
+
+    def _spend(self, inquiry: Inquiry, what: str, seconds: float) -> None:
+        self.spent[what] = self.spent.get(what, 0.0) + seconds
+        if not inquiry.urgent:
+            self._purse -= seconds
+
     def _wonder_on(self) -> None:
-        while self._curious and self._wondering < AT_ONCE:
+        while self._curious and self._wondering < AT_ONCE and (self._purse > 0.0 or self.pool.idle):
             self._wondering += 1
             inquiry = self._curious.popleft()
             if inquiry.measured is None:
@@ -100,7 +112,7 @@ class Inquiries:
         inquiry = self._jobs.pop(event.job["id"], None)
         if inquiry is None:
             return False
-        self.spent["measuring" if inquiry.measured is None else "moves"] += event.data.get("seconds", 0.0)
+        self._spend(inquiry, "measuring" if inquiry.measured is None else "moves", event.data.get("seconds", 0.0))
         failed = event.data.get("failed") or event.data.get("cause") if event.kind == "died" or "failed" in event.data else None
         if inquiry.measured is None:
             if failed:
@@ -129,12 +141,13 @@ class Inquiries:
 
     def collect(self) -> None:
         """Take what the desk has finished: answers are handed on, and what it needs to know is asked of a worker."""
+        self._wonder_on()
         while not self.desk.finished.empty():
             number, answer = self.desk.finished.get()
-            self.spent["proofs"] += answer.pop("seconds", 0.0)
             inquiry = self._at_desk.pop(number, None)
             if inquiry is None:
                 continue
+            self._spend(inquiry, "proofs", answer.pop("seconds", 0.0))
             if "needs" not in answer:
                 self._end(inquiry, answer)
             elif inquiry.rounds >= MOST_ROUNDS:

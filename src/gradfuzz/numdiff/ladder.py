@@ -34,6 +34,8 @@ TOO_NOISY = 1e-6
 CONTRADICTION = 16.0
 # Error of one evaluation in units of the last place. Library kernels are good to a few; reductions to a few more.
 ROUNDING_UNITS = 4.0
+# And however small it is, no result but zero is known better than this.
+SMALLEST = 2.0**-1074
 # A step of so many units of the inputs is itself rounded by this many: it counts for ladders that go down to such steps.
 STEP_UNITS = 2.0
 # Slopes that grow by a steady factor over this many of the finest rungs have no limit. A root makes them double from rung to rung; one
@@ -155,7 +157,8 @@ def estimate(line: Line, at_zero: Array, epsilon: float, first_step: float = FIR
         blur = ROUNDING_UNITS * measured / taken
         sized_plus, sized_minus = np.abs(plus), np.abs(minus)
         slopes = (plus - minus)[both] / (2 * taken[both])
-        rounding = (sized_plus + sized_minus)[both] * (noise[both] / 2)
+        sizes = (sized_plus + sized_minus)[both]
+        rounding = np.where(sizes > 0, sizes * (noise[both] / 2) + ROUNDING_UNITS * SMALLEST / taken[both], 0.0)
         floor = rounding + blur[both]
         if rounded_steps:
             floor = floor + STEP_UNITS * DOUBLE_UNIT / taken[both] * np.abs(slopes)

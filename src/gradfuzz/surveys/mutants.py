@@ -294,7 +294,6 @@ class Mutants:
             options, edits = Options.from_json(question["options"]), tuple(Edit.from_json(e) for e in question["edits"])
             verdict = Verdict(INCONCLUSIVE, "reference", scenarios=[Scenario.named(name) for name in question["scenarios"]])
             self.triage.wonder(Suspicion(seed.api, from_json(seed.program), edits, options, verdict), question["measured"])
-            self.triage.inquiries.spent["measuring"] += question["seconds"]
         counts = {outcome: count for outcome, count in zip(RANK, running.counts) if count}
         cover = None if running.batch.cover is None else running.cover
         told = Lesson(sorted(running.features), running.edits, sorted(keys), sorted(orders), running.deaths, cover, running.grown)
@@ -308,6 +307,7 @@ class Mutants:
         for outcome, count in counts.items():
             self._count(outcome, count)
         self.state.cpu += running.cpu
+        self.triage.inquiries.earn(running.cpu)
         self.state.rules.update(running.rules)
 
     def _count(self, outcome: str, count: int) -> None:

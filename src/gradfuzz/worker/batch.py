@@ -41,6 +41,7 @@ FOUND_OFTEN = 8
 FAR_OUT = (1e-6, 25.0)
 MOST_NUMBERS_ASKED = 256
 # What AD gives for it costs as much as examining one more mutant at most: few entries, of order one; of order two in one batch of so many.
+# Where it is measured later, as many entries are (`findings/inquiry.py`).
 ENTRIES_ASKED, ENTRIES_OF_A_SEED = 4, 2
 SECOND_ORDER_EVERY = 4
 # Batches that go on with a seed ask so seldom: the reference follows a few questions a second.
@@ -149,8 +150,11 @@ def far_out(seen: Examination) -> bool:
 
 
 def question(edits: list[Edit], options: Options, seen: Examination, index: int, second: bool) -> list[dict[str, Any]]:
-    """What AD gives for a mutant, for the reference to judge; nothing for one that is too large, not finite or random."""
-    trial, began = seen.trial, time.process_time()
+    """A mutant that the reference is to be asked about; nothing for one that is too large, not finite or random.
+
+    What AD gives for it comes along where another worker would have to compile it anew. Else it is measured when its turn comes.
+    """
+    trial = seen.trial
     if trial is None or not trial.outputs or seen.findings or trial.point.random or not trial.finite or not trial.finite_inputs:
         return []
     if sum(x.size for x in (*trial.inputs, *trial.outputs)) > MOST_NUMBERS_ASKED:
@@ -159,11 +163,11 @@ def question(edits: list[Edit], options: Options, seen: Examination, index: int,
     scenarios = [s for s in trial.scenarios(order, options.scenarios) if isinstance(trial.outcome(s), Outcome)]
     if not scenarios:
         return []
-    numbers = measured(
-        trial, scenarios, ENTRIES_ASKED if index else ENTRIES_OF_A_SEED, elsewhere=index > 0
-    )  # a seed's own numbers are ordinary ones
+    numbers = None
+    if trial.target.family > 1:  # a seed's own numbers are ordinary ones
+        numbers = measured(trial, scenarios, ENTRIES_ASKED if index else ENTRIES_OF_A_SEED, elsewhere=index > 0)
     asked = {"edits": [e.to_json() for e in edits], "options": options.to_json(), "scenarios": [s.name for s in scenarios]}
-    return [{**asked, "measured": numbers, "seconds": time.process_time() - began}]
+    return [{**asked, "measured": numbers}]
 
 
 class Tally:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gradfuzz.numdiff.ladder import SMALLEST
 from gradfuzz.oracles.evidence.line import Line
 from gradfuzz.oracles.evidence.narrowing import Suspect
 from gradfuzz.oracles.trial import DOUBLE_UNIT
@@ -30,8 +31,6 @@ NOISE = 256.0
 STEPS_FROM_ZERO = tuple(2.0**-k for k in (60, 90, 130, 180, 250, 330))
 # Units in the last place: at 1e15 a remainder has a few of them between two jumps.
 ULPS = (1, 2, 3, 4, 6, 8)
-# A result cannot be told from its neighbours below this, however small it is.
-SMALLEST = 2.0**-1074
 # A slope nearby that rounding may have moved by more than this part of the gap says nothing about a tie.
 BLURRED = 0.1
 
