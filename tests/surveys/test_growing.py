@@ -1,9 +1,16 @@
 """What a batch offers as seeds: the smallest mutants that show something which the seed itself does not."""
 
-import numpy as np
+import json
+from types import SimpleNamespace
 
+import numpy as np
+import pytest
+
+from gradfuzz.errors import StoreError
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.program import from_json, parse, to_json
+from gradfuzz.surveys.mutants import Mutants
+from gradfuzz.targets.homes import language_for
 from gradfuzz.worker.batch import MOST_GROWN, run_batch
 from gradfuzz.worker.depth import Depth
 
@@ -34,3 +41,13 @@ def test_mutants_that_show_something_else_are_offered_smallest_first(torch_targe
 def test_a_mutant_that_shows_a_bug_is_no_seed(torch_target):
     text = 'x = tensor((3, 4), "float64", uniform(0.5, 2.0, seed=1))\ny = planted_torch.wrong_backward(x)\n'
     assert all("disagree" not in feature for feature, _ in answer(torch_target, text)[1]["grown"])
+
+
+def test_a_seed_out_of_a_stranger_s_store_passes_the_gate_or_nothing_goes_on():
+    language = language_for("torch")
+    seed = to_json(parse('x = tensor((3,), "float64", uniform(0.5, 2.0, seed=1))\ny = torch.sin(x)\n', language))
+    campaign = SimpleNamespace(language=language)
+    assert Mutants._grown(campaign, "torch.sin", seed).program == seed
+    hostile = json.loads(json.dumps(seed).replace("torch.sin", "torch.importlib.import_module"))
+    with pytest.raises(StoreError, match="cannot be one"):
+        Mutants._grown(campaign, "torch.sin", hostile)
