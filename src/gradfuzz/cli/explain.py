@@ -5,10 +5,9 @@ from __future__ import annotations
 from rich.panel import Panel
 from rich.text import Text
 
-from gradfuzz.cli.console import out, records, say, visible
+from gradfuzz.cli.console import DEFAULT_STORE, StoreOption, out, records, say, visible
 from gradfuzz.cli.findings import IdArgument
 from gradfuzz.cli.meter import metering
-from gradfuzz.cli.run import DEFAULT_STORE, StoreOption
 from gradfuzz.cli.seeds import DEFAULT_MODEL, DEFAULT_OUT, ModelOption, OutOption, PriceOption, TimeoutOption, UrlOption, asking_for
 from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.errors import GradfuzzError
