@@ -99,3 +99,32 @@ def test_a_bug_is_as_grave_as_its_gravest_finding_which_leads():
 def test_numbers_that_cannot_be_made_are_taken_as_ordinary(monkeypatch):
     monkeypatch.setattr("gradfuzz.bugs.circumstances.materialise", lambda recipe: 1 / 0)
     assert severity(made(text=ORDINARY)).grade is grades.FIRST
+
+
+ZEROS = at(values="full(0.0)")
+
+
+@pytest.mark.parametrize(
+    "grade, finding",
+    [
+        ("silent", made(text=ZEROS, ordinary=True)),
+        ("silent", made(text=at(shape="(0,)", values="full(0.0)"), ordinary=True)),
+        ("silent", made(text=at(dtype="float16"), ordinary=True)),
+        ("silent-higher", made(text=at(values="listed([1e30, 1.0])"), scenarios=["forward-over-reverse"], ordinary=True)),
+        ("loud", made(kind="nonfinite", text=ZEROS, ordinary=True)),
+        ("loud", made(kind="status", symptom="dtype", text=at(more=BESIDE.format("bfloat16")), ordinary=True)),
+        ("edge", made("torch.ops.aten.norm.ScalarOpt_dim_dtype", ordinary=True)),  # nobody calls it, wherever it shows
+        ("point", made(text=ZEROS, ordinary=False)),
+        ("point", made(text=at(values="full(1.0)"), ordinary=False)),  # a tie
+        ("region", made(text=at(values="listed([0.5, 2.0])"), ordinary=False)),
+        ("region", made(kind="status", symptom="no such size", ordinary=False)),
+        ("edge", made(text=at(shape="(0,)", values="full(0.0)"), ordinary=False)),
+    ],
+)
+def test_what_shows_at_its_neighbours_is_ordinary_and_what_does_not_is_none(grade, finding):
+    assert severity(finding).grade.name == grade
+
+
+def test_whether_it_is_ordinary_is_kept():
+    for said in (True, False, None):
+        assert type(made()).from_json(made(ordinary=said).to_json()).ordinary is said

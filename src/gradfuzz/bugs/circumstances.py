@@ -40,6 +40,7 @@ class Circumstances:
     infinite: bool = False
     extreme: bool = False  # numbers that are huge or tiny
     special: bool = False  # all that is differentiated is exactly zero, or infinite
+    zeros: bool = False  # zeros or equal numbers are among the inputs: points that functions are special at
     option: str = ""  # an argument that is huge or tiny
     endless: bool = False  # an argument is infinite, as the order of a norm may well be
     internal: bool = False
@@ -71,6 +72,7 @@ def circumstances(finding: Finding) -> Circumstances:
         infinite=any(bool(np.isinf(n).any()) for n in floating),
         extreme=bool(((sizes < SMALLEST) | (sizes > LARGEST)).any()),
         special=bool(moving) and all(bool(((n == 0) | np.isinf(n)).all()) for n in moving),
+        zeros=any(bool((n == 0).any()) or len(np.unique(n)) < n.size for n in floating),
         option=next((str(o) for o in options if _odd(o)), ""),
         endless=any(np.isinf(o) for o in options),
         internal=names.is_internal(finding.api),

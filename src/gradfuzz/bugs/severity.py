@@ -76,11 +76,12 @@ class Severity:
 def severity(finding: Finding) -> Severity:
     """The grade of one finding, by what is stored of it.
 
-    This is where replaying a finding at its neighbours (ordinary numbers, one type, nothing empty) will be heard before all else: what
-    shows there is ordinary whatever its smallest example looks like. Until then zero is held against NaN alone, since examples are
-    shrunk towards it and say little by being there.
+    What shows at its neighbours, too (`findings/inside/neighbours.py`), is ordinary whatever its smallest example looks like; what does
+    not is a matter of a region or of a point. Where nobody has looked, zero is held against NaN alone: examples are shrunk towards it.
     """
     seen = circumstances(finding)
+    if finding.ordinary:
+        seen = Circumstances(option=seen.option, endless=seen.endless, internal=seen.internal, deprecated=seen.deprecated)
     if finding.label_name == "by-design":
         return Severity(DOCUMENTED, "labelled so")
     because = _edge(finding, seen)
@@ -105,6 +106,8 @@ def severity(finding: Finding) -> Severity:
         return Severity(REGION, f"seen in {seen.low}")
     if seen.mixed:
         return Severity(REGION, f"where {' meets '.join(seen.mixed)}")
+    if finding.ordinary is False:
+        return Severity(POINT if seen.zeros else REGION, "it does not show at other ordinary numbers")
     if kind == NONFINITE or kind in _ERRORS:
         return Severity(LOUD)
     return Severity(FIRST if finding.verdict.order <= 1 else HIGHER)

@@ -260,7 +260,7 @@ class Triage:
         finding = Finding(
             launch.target, self.pool.version, api, seen.verdict, seen.program, confirmed, seen.rule, seen.edits, seen.mutates, seen.random,
             launch.modules, launch.timeout, label_for(launch.target, api, seen.rule, seen.verdict, seen.program), salt=seen.salt,
-            made=seen.made,
+            made=seen.made, ordinary=seen.ordinary,
         )  # fmt: skip
         return replace(finding, script=script(finding))
 
