@@ -66,6 +66,11 @@ def test_every_grade_has_a_reason_and_a_case():
     assert [grade.name for grade in GRADES if grade.folded] == ["documented", "edge"]  # nothing that may be a bug is folded away
 
 
+def test_what_is_empty_is_called_so_whatever_the_complaint():
+    empty = made(kind="status", symptom="index is out of range", text=at(shape="(0,)", values="full(0.0)"))
+    assert severity(empty).because == "empty tensors"
+
+
 def test_an_index_that_may_lie_in_the_output_is_not_called_out_of_range():
     """An unpooling takes indices into what it makes: only a death, which says nothing, is put down to them."""
     assert severity(made(text=at(more=INDEX))).grade is grades.FIRST
@@ -113,6 +118,7 @@ ZEROS = at(values="full(0.0)")
         ("silent-higher", made(text=at(values="listed([1e30, 1.0])"), scenarios=["forward-over-reverse"], ordinary=True)),
         ("loud", made(kind="nonfinite", text=ZEROS, ordinary=True)),
         ("loud", made(kind="status", symptom="dtype", text=at(more=BESIDE.format("bfloat16")), ordinary=True)),
+        ("edge", made(kind="status", symptom="expected grad_output to have non zero size", ordinary=True)),  # an output of no size
         ("edge", made("torch.ops.aten.norm.ScalarOpt_dim_dtype", ordinary=True)),  # nobody calls it, wherever it shows
         ("point", made(text=ZEROS, ordinary=False)),
         ("point", made(text=at(values="full(1.0)"), ordinary=False)),  # a tie

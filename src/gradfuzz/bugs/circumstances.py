@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,29 +46,28 @@ class Circumstances:
     internal: bool = False
     deprecated: bool = False
 
-    @property
-    def unvalidated(self) -> bool:
-        """Whether an argument was taken that should have been refused: no gradient is right there."""
-        return self.nan or self.index
-
 
 def circumstances(finding: Finding) -> Circumstances:
-    """Read off what a finding is about. Data of a stranger's that makes no numbers is taken as ordinary."""
+    """Read off what a finding is about. Data of a stranger's that makes no numbers is taken as ordinary.
+
+    What shows at ordinary neighbours does not hang on the inputs of its smallest example, and these are left out then.
+    """
     program = finding.program
-    numbers = {name: _numbers(recipe) for name, recipe in program.inputs.items()}
-    floating = [n for name, n in numbers.items() if program.inputs[name].dtype not in DISCRETE]
-    moving = [n for name, n in numbers.items() if program.inputs[name].differentiable and n.size] or floating
+    inputs = {} if finding.ordinary else program.inputs
+    numbers = {name: _numbers(recipe) for name, recipe in inputs.items()}
+    floating = [n for name, n in numbers.items() if inputs[name].dtype not in DISCRETE]
+    moving = [n for name, n in numbers.items() if inputs[name].differentiable and n.size] or floating
     options = list(_options(program))
     said = f"{finding.verdict.symptom} {finding.verdict.actual}" if finding.kind in (STATUS, INTERNAL, CRASH) else ""
     sizes = np.abs(np.concatenate([n.ravel() for n in floating if n.size] or [np.zeros(1)]))
     sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
     names = names_of(finding.target)
     return Circumstances(
-        empty=any(recipe.elements == 0 for recipe in program.inputs.values()) or bool(_ABOUT_EMPTY.search(said)),
+        empty=any(recipe.elements == 0 for recipe in inputs.values()) or bool(_ABOUT_EMPTY.search(said)),
         nan=any(bool(np.isnan(n).any()) for n in floating) or any(o != o for o in options),
-        index=bool(_ABOUT_INDEX.search(said)) or (finding.kind == CRASH and _beyond(program, numbers)),  # a death says nothing
-        mixed=_mixed(program),
-        low=_low(program),
+        index=bool(_ABOUT_INDEX.search(said)) or (finding.kind == CRASH and _beyond(inputs, numbers)),  # a death says nothing
+        mixed=_mixed(inputs),
+        low=_low(inputs),
         infinite=any(bool(np.isinf(n).any()) for n in floating),
         extreme=bool(((sizes < SMALLEST) | (sizes > LARGEST)).any()),
         special=bool(moving) and all(bool(((n == 0) | np.isinf(n)).all()) for n in moving),
@@ -87,23 +86,23 @@ def _numbers(recipe: Tensor) -> Any:
         return np.ones(recipe.shape if recipe.elements else (0,))
 
 
-def _mixed(program: Program) -> tuple[str, ...]:
+def _mixed(inputs: Mapping[str, Tensor]) -> tuple[str, ...]:
     """More than one floating type, or narrow integers beside one."""
-    types = {recipe.dtype for recipe in program.inputs.values()}
+    types = {recipe.dtype for recipe in inputs.values()}
     floating = sorted(types & {*FLOATS, *COMPLEXES})
     narrow = sorted(types & {*DISCRETE} - {*INDEX_TYPES})
     return tuple(floating + narrow) if len(floating) > 1 or (floating and narrow) else ()
 
 
-def _low(program: Program) -> str:
-    types = {recipe.dtype for recipe in program.inputs.values() if recipe.dtype not in DISCRETE}
+def _low(inputs: Mapping[str, Tensor]) -> str:
+    types = {recipe.dtype for recipe in inputs.values() if recipe.dtype not in DISCRETE}
     return next((t for t in sorted(types) if t not in ("float64", "complex128")), "") if len(types) == 1 else ""
 
 
-def _beyond(program: Program, numbers: dict[str, Any]) -> bool:
+def _beyond(inputs: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> bool:
     """Whether an integer is larger than any index into any of the tensors, or into as many as they have together."""
-    most = sum(recipe.elements for recipe in program.inputs.values() if recipe.dtype not in DISCRETE)
-    integers = [numbers[name] for name, recipe in program.inputs.items() if recipe.dtype in INDEX_TYPES and recipe.dtype != "bool"]
+    most = sum(recipe.elements for recipe in inputs.values() if recipe.dtype not in DISCRETE)
+    integers = [numbers[name] for name, recipe in inputs.items() if recipe.dtype in INDEX_TYPES and recipe.dtype != "bool"]
     return any(n.size and (int(n.max()) > most or int(n.min()) < -most) for n in integers)
 
 

@@ -80,8 +80,6 @@ def severity(finding: Finding) -> Severity:
     not is a matter of a region or of a point. Where nobody has looked, zero is held against NaN alone: examples are shrunk towards it.
     """
     seen = circumstances(finding)
-    if finding.ordinary:
-        seen = Circumstances(option=seen.option, endless=seen.endless, internal=seen.internal, deprecated=seen.deprecated)
     if finding.label_name == "by-design":
         return Severity(DOCUMENTED, "labelled so")
     because = _edge(finding, seen)
@@ -115,10 +113,12 @@ def severity(finding: Finding) -> Severity:
 
 def _edge(finding: Finding, seen: Circumstances) -> str:
     """Why hardly anybody meets it; nothing where somebody does."""
-    if seen.unvalidated:
-        return f"{UNVALIDATED}: {'NaN' if seen.nan else 'an index out of range'}"
+    if seen.nan:
+        return f"{UNVALIDATED}: NaN"
     if seen.empty:
         return "empty tensors"
+    if seen.index:
+        return f"{UNVALIDATED}: an index out of range"
     if seen.mixed and finding.kind in (*_ERRORS, MALFORMED):
         return f"mixed types: {', '.join(seen.mixed)}"
     if seen.option:
