@@ -40,6 +40,10 @@ ONE = [
         made("torch.det", scenarios=["forward-over-forward"], label=Label("known", "saved factors", "https://a")),
         made("torch.linalg.solve", scenarios=["reverse-over-forward"], label=Label("known", "saved factors", "https://a")),
     ]),
+    ("writes in place that nobody recorded", [
+        made(f"torch.Tensor.logical_{name}_", scenarios=modes, expected=0.0, mutates=True)
+        for name, modes in (("and", ["reverse", "forward"]), ("or", ["reverse"]))
+    ]),
     ("primitives and the functions they serve", [
         made("jax.lax.sin_p.bind", target="jax", text='x = tensor((), "float64", full(0.5))\ny = jax.numpy.sin(x)\n'),
         made("jax.numpy.sin", "nonfinite", target="jax", text='x = tensor((), "float64", full(0.5))\ny = jax.numpy.sin(x)\n'),
@@ -52,6 +56,10 @@ TWO = [
     ("a first derivative that does not explain the second", [
         made(scenarios=["forward"]), made(scenarios=["reverse-over-reverse", "forward-over-reverse", "forward-over-forward"]),
     ]),
+    ("two calls in place with rules of their own", [
+        made(f"torch.Tensor.{name}_", rule=f"{name}Backward0", expected=0.0, mutates=True) for name in ("sin", "cos")
+    ]),
+    ("two calls in place whose derivative is another number", [made(f"torch.Tensor.{name}_", mutates=True) for name in ("sin", "cos")]),
     ("two messages of one function", [made(kind="status", symptom="no such size"), made(kind="status", symptom="no such type")]),
     ("one message at two orders, where the order is part of it", [
         made(kind="status", subject=f"any at order {n}", symptom="modified by an inplace operation") for n in (1, 3)

@@ -7,7 +7,7 @@ from itertools import combinations
 
 from gradfuzz.bugs.names import names_of
 from gradfuzz.findings.finding import Finding
-from gradfuzz.oracles.verdict import INTERNAL, MALFORMED, STATUS, VALUE
+from gradfuzz.oracles.verdict import GRADIENT, INTERNAL, MALFORMED, STATUS, VALUE
 from gradfuzz.targets.base.scenario import Modes
 
 # So much of a complaint tells it apart from others; what comes later are the names and numbers of the call that met it.
@@ -49,8 +49,8 @@ def subject(finding: Finding) -> str:
 def causes(finding: Finding) -> list[tuple[str, ...]]:
     """What a finding may share with others that have its cause, as text that a person can read.
 
-    An error is its message, whoever meets it; a wrong number is its rule's, or its function's; a way of running answers for itself. A
-    label is given to a cause, so what carries the same one has the same.
+    An error is its message, whoever meets it; a wrong number is its rule's, or its function's; a way of running answers for itself; calls
+    in place that are not recorded are not recorded for one reason. A label is given to a cause, so what carries the same one has the same.
     """
     found = [(finding.target, *_cause(finding))]
     if finding.label is not None:
@@ -71,6 +71,8 @@ def _cause(finding: Finding) -> tuple[str, ...]:
         return ("way", who, *where)
     if verdict.kind in (STATUS, INTERNAL, MALFORMED, VALUE):
         return (verdict.kind, who)
+    if finding.mutates and not finding.rule and verdict.kind == GRADIENT and verdict.expected == 0:
+        return ("unrecorded",)  # what was written over keeps its derivative, and no rule was at work: the write is not on the books
     return ("wrong", who)
 
 
