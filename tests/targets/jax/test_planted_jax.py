@@ -62,7 +62,7 @@ def test_a_wrong_batching_rule_shows_in_the_batched_way(jax_target):
 
 def test_code_that_behaves_differently_when_compiled_shows_in_the_eager_way(jax_target):
     looked = seen(jax_target, "wrong_when_compiled", order=1, thorough=True)
-    assert looked.findings and all(s.startswith("eager") for f in looked.findings for s in f.names)
+    assert looked.findings and all("eager" in s for f in looked.findings for s in f.names)
 
 
 def test_a_function_that_cannot_be_compiled_runs_op_by_op(jax_target):
