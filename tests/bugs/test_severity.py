@@ -49,6 +49,7 @@ CASES = [
     ("edge", "mixed types: bfloat16, float64", made(kind="status", symptom="dtype", text=at(more=BESIDE.format("bfloat16")))),
     ("edge", "mixed types: float64, uint8", made(kind="malformed", text=at(more=BESIDE.format("uint8")))),
     ("edge", "an option of 1e-30", made(text=at(call="torch.nn.functional.normalize(x, eps=1e-30)"))),
+    ("edge", "draws other numbers", made(kind="value", random=True)),
     ("edge", "not a public API", made("torch.ops.aten.norm.ScalarOpt_dim_dtype")),
     ("edge", "deprecated", made("torch.triangular_solve")),
 ]  # fmt: skip

@@ -19,6 +19,7 @@ from gradfuzz.oracles.verdict import (
     STATUS,
     TAIL,
     TIMEOUT,
+    VALUE,
 )
 
 
@@ -113,6 +114,8 @@ def severity(finding: Finding) -> Severity:
 
 def _edge(finding: Finding, seen: Circumstances) -> str:
     """Why hardly anybody meets it; nothing where somebody does."""
+    if finding.random and finding.kind == VALUE:
+        return "a random function that draws other numbers"
     if seen.nan:
         return f"{UNVALIDATED}: NaN"
     if seen.empty:

@@ -72,6 +72,12 @@ def chosen(opened: Records, identity: str, judgements: Path | None = None) -> Fi
         raise
 
 
+def leading(opened: Records, identity: str) -> Finding:
+    """The finding that an id means, or the gravest of the bug that it means."""
+    found = chosen(opened, identity)
+    return found.leading if isinstance(found, Bug) else found
+
+
 def show_bugs(listed: Sequence[Bug]) -> None:
     """Bugs under the titles of their grades."""
     for grade, group in groupby(listed, key=lambda bug: bug.severity.grade):

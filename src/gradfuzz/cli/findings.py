@@ -9,12 +9,11 @@ import typer
 
 from gradfuzz.bugs.bug import Bug
 from gradfuzz.bugs.severity import severity
-from gradfuzz.cli.bugs import INDENT, JudgementsOption, chosen, known_bugs, met, show_line, told_of
+from gradfuzz.cli.bugs import INDENT, JudgementsOption, chosen, known_bugs, leading, met, show_line, told_of
 from gradfuzz.cli.console import DEFAULT_STORE, WIDTH, StoreOption, out, records, say_lines, visible
 from gradfuzz.cli.display import COLOURS
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.issue import issue_text
-from gradfuzz.store import Records
 from gradfuzz.store.proofs import proofs_of
 
 MOST_SHOWN = 60  # characters of a value in a list
@@ -104,19 +103,13 @@ def _show(f: Finding) -> None:
 def repro(identity: IdArgument, store: StoreOption = DEFAULT_STORE) -> None:
     """Print the script that proves a finding: `gradfuzz repro ID > bug.py; python bug.py` exits 1 while the bug is there."""
     with records(store) as opened:
-        print(visible(_leading(opened, identity).script), end="")
+        print(visible(leading(opened, identity).script), end="")
 
 
 def issue(identity: IdArgument, store: StoreOption = DEFAULT_STORE) -> None:
     """Print a text that can be pasted into an issue tracker."""
     with records(store) as opened:
-        print(visible(issue_text(_leading(opened, identity))), end="")
-
-
-def _leading(opened: Records, identity: str) -> Finding:
-    """The finding that an id means, or the gravest of the bug that it means."""
-    found = chosen(opened, identity)
-    return found.leading if isinstance(found, Bug) else found
+        print(visible(issue_text(leading(opened, identity))), end="")
 
 
 def _place(bug: Bug, finding: Finding) -> dict[str, str]:
