@@ -119,3 +119,11 @@ def test_what_a_folder_says_of_names_is_used(target):
 
 def test_names_of_a_target_that_nobody_knows_are_read_by_themselves():
     assert names_of("nobody").stem("nobody.nn.MaxPool2d") == names_of("nobody").stem("nobody.max_pool3d_") == "max_pool"
+
+
+def test_what_several_campaigns_have_met_is_one_finding_and_each_release_has_its_own():
+    again = [made(times=2, campaign=1), made(times=3, campaign=2)]
+    (bug,) = bugs_of(again)
+    assert [(f.times, f.campaign) for f in bug.findings] == [(5, 2)]
+    (bug,) = bugs_of([*again, made(version="2.0")])
+    assert sorted(f.version for f in bug.findings) == ["1.0", "2.0"]

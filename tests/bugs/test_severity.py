@@ -99,7 +99,7 @@ def test_within_a_grade_the_new_comes_first_then_reverse_mode_then_the_public():
 def test_a_bug_is_as_grave_as_its_gravest_finding_which_leads():
     internal, public = made("torch.ops.aten.sin.default"), made("torch.sin", "nonfinite", text=at(values="full(0.0)"))
     (bug,) = bugs_of([internal, public])
-    assert bug.leading is public and bug.severity.grade is grades.POINT
+    assert bug.leading == public and bug.severity.grade is grades.POINT
 
 
 def test_numbers_that_cannot_be_made_are_taken_as_ordinary(monkeypatch):

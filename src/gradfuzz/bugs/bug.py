@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from gradfuzz.bugs.cause import causes, gathered, subject
-from gradfuzz.bugs.judgements import BY_DESIGN, REAL, Judgement
+from gradfuzz.bugs.judgements import BY_DESIGN, REAL, Judgement, place
 from gradfuzz.bugs.names import names_of
 from gradfuzz.bugs.severity import DOCUMENTED, EDGE, GRADES, Severity, modes_disagree, reverse, severity, silent
 from gradfuzz.errors import StoreError
@@ -76,9 +76,21 @@ class Bug:
         }  # fmt: skip
 
 
-def bugs_of(findings: Sequence[Finding], judged: Mapping[str, Judgement] | None = None) -> list[Bug]:
-    """Findings as bugs, the gravest first. `judged`: what people have said of findings, by their ids."""
-    return sorted((_bug(group, judged or {}) for group in gathered(findings)), key=_order)
+def bugs_of(findings: Sequence[Finding], judgements: Sequence[Judgement] = ()) -> list[Bug]:
+    """Findings as bugs, the gravest first, with what people have said of them. What several campaigns have met is one finding."""
+    said = {place(j): j for j in judgements}
+    return sorted((_bug(group, said) for group in gathered(_once(findings))), key=_order)
+
+
+def _once(findings: Sequence[Finding]) -> list[Finding]:
+    """The last sight of each finding, met as often as in all campaigns."""
+    times: Counter[tuple[str, str, str]] = Counter()
+    last: dict[tuple[str, str, str], Finding] = {}
+    for finding in findings:
+        which = (finding.target, finding.version, finding.id)
+        times[which] += finding.times
+        last[which] = finding
+    return [replace(f, times=times[which]) for which, f in last.items()]
 
 
 def find_bug(bugs: Sequence[Bug], prefix: str) -> Bug:
@@ -90,13 +102,12 @@ def find_bug(bugs: Sequence[Bug], prefix: str) -> Bug:
     return found[0]
 
 
-def _bug(group: Sequence[Finding], judged: Mapping[str, Judgement]) -> Bug:
-    graded = {f.id: severity(f) for f in group}
-    ordered = sorted(group, key=lambda f: (GRADES.index(graded[f.id].grade), *_weight(f)))
-    said = tuple(judged[f.id] for f in ordered if f.id in judged)
+def _bug(group: Sequence[Finding], judged: Mapping[tuple[str, str, str], Judgement]) -> Bug:
+    ordered = sorted(group, key=lambda f: (GRADES.index(severity(f).grade), *_weight(f)))
+    said = tuple(judged[place(f)] for f in ordered if place(f) in judged)
     dismissed = len(said) == len(ordered) and REAL not in {j.judgement for j in said}  # all of it: a judgement hides no neighbour
     given = Severity(DOCUMENTED if said[0].judgement == BY_DESIGN else EDGE, f"judged {said[0].judgement}") if dismissed else None
-    return Bug(_id(ordered), tuple(ordered), given or graded[ordered[0].id], said)
+    return Bug(_id(ordered), tuple(ordered), given or severity(ordered[0]), said)
 
 
 def _id(findings: Sequence[Finding]) -> str:

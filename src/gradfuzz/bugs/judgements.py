@@ -34,6 +34,11 @@ class Judgement:
     why: str
 
 
+def place(it: Judgement | Finding) -> tuple[str, str, str]:
+    """What makes it the same in every campaign: the release and the key."""
+    return it.target, it.version, it.key
+
+
 def beside(store: Path) -> Path:
     """Where a store's judgements are kept unless somebody says otherwise."""
     return store.with_name(store.name + ".judgements.json")
@@ -74,7 +79,7 @@ def read_judgements(path: Path) -> list[Judgement]:
 
 def add_judgements(path: Path, new: list[Judgement]) -> None:
     """Keep judgements; a new one takes the place of what was said of the same finding and release before. The file appears whole."""
-    said = {(j.target, j.version, j.key): j for j in (*read_judgements(path), *new)}
+    said = {place(j): j for j in (*read_judgements(path), *new)}
     text = json.dumps({"form": FORM, "judgements": [asdict(j) for j in said.values()]}, indent=1, ensure_ascii=False) + "\n"
     part = path.with_name(path.name + ".part")
     try:
@@ -82,9 +87,3 @@ def add_judgements(path: Path, new: list[Judgement]) -> None:
         part.replace(path)
     except OSError as error:
         raise StoreError(f"{path} cannot be written ({error.strerror}); name another with --judgements") from None
-
-
-def judged(findings: list[Finding], judgements: list[Judgement]) -> dict[str, Judgement]:
-    """By finding's id: what was said of it, in its own release."""
-    said = {(j.target, j.version, j.key): j for j in judgements}
-    return {f.id: said[key] for f in findings if (key := (f.target, f.version, f.key)) in said}

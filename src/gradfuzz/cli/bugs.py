@@ -12,7 +12,7 @@ from typing import Annotated, Optional
 import typer
 
 from gradfuzz.bugs.bug import PREFIX, Bug, bugs_of, find_bug
-from gradfuzz.bugs.judgements import beside, judged, read_judgements
+from gradfuzz.bugs.judgements import beside, read_judgements
 from gradfuzz.bugs.severity import Severity
 from gradfuzz.cli.console import DEFAULT_STORE, StoreOption, out, records, say_lines, visible
 from gradfuzz.cli.display import COLOURS
@@ -56,8 +56,7 @@ def bugs(
 
 def known_bugs(opened: Records, judgements: Path | None = None, campaign: int | None = None) -> list[Bug]:
     """The bugs of a store, with what people said of them."""
-    found = opened.findings(campaign)
-    return bugs_of(found, judged(found, read_judgements(judgements or beside(opened.path))))
+    return bugs_of(opened.findings(campaign), read_judgements(judgements or beside(opened.path)))
 
 
 def chosen(opened: Records, identity: str, judgements: Path | None = None) -> Finding | Bug:

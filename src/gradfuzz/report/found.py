@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from gradfuzz.bugs.bug import Bug, bugs_of
-from gradfuzz.bugs.judgements import JUDGEMENTS, Judgement, judged
+from gradfuzz.bugs.judgements import JUDGEMENTS, Judgement
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.labels import NEW, web_link
 from gradfuzz.store import Records
@@ -33,12 +33,7 @@ def source_of(store: Records) -> Source:
 
 def found_page(release: tuple[str, str], sources: Sequence[Source], judgements: Sequence[Judgement]) -> str:
     """The page of one release. A finding that several stores have is one, met as often as in all of them."""
-    findings: dict[str, Finding] = {}
-    for finding in (f for source in sources for f in source.findings if (f.target, f.version) == release):
-        before = findings.get(finding.key)
-        findings[finding.key] = finding if before is None else replace(before, times=before.times + finding.times)
-    listed = list(findings.values())
-    bugs = bugs_of(listed, judged(listed, list(judgements)))
+    bugs = bugs_of([f for source in sources for f in source.findings if (f.target, f.version) == release], judgements)
     home = homes().get(release[0])
     lines = [f"# Found in {_text(home.title if home is not None else release[0])} {_text(release[1])}", ""]
     lines += [_campaign(row) for source in sources for row in source.campaigns if (row["target"], row["version"]) == release]

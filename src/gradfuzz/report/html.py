@@ -13,7 +13,7 @@ from typing import Any
 import jinja2
 
 from gradfuzz.bugs.bug import bugs_of
-from gradfuzz.bugs.judgements import beside, judged, read_judgements
+from gradfuzz.bugs.judgements import beside, read_judgements
 from gradfuzz.envs.versions import order
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.findings.finding import Finding
@@ -42,8 +42,7 @@ def write(store: Records, folder: Path) -> Path:
         (folder / "findings").mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise GradfuzzError(f"{folder} cannot be written to ({error.strerror}); name another folder with --out") from None
-    listed = store.findings()
-    bugs = bugs_of(listed, judged(listed, read_judgements(beside(store.path))))
+    bugs = bugs_of(store.findings(), read_judgements(beside(store.path)))
     findings = [finding for bug in bugs for finding in bug.findings]
     for finding in findings:
         name = file_name(finding.id)
