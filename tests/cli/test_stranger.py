@@ -149,6 +149,9 @@ def test_nothing_stored_reaches_the_terminal_raw(folder):
     kept(folder, None, one)
     for command in (
         ("findings",),
+        ("bugs",),
+        ("show", "bug-"),
+        ("found",),
         ("show", "sin"),
         ("repro", "sin"),
         ("issue", "sin"),

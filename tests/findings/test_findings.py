@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gradfuzz.findings.domain import CONDITIONS
 from gradfuzz.findings.inside.same import finding_id, finding_key, mark, probable_cause
 from gradfuzz.findings.labels import label_for, labels
 from gradfuzz.findings.numpy_code import array_code
@@ -105,7 +106,8 @@ def test_every_label_has_a_reason_and_says_where_to_read_more(target):
     for row in labels(target):
         assert row["label"] in ("known", "by-design") and len(row["reason"]) > 20, row
         assert row["link"].startswith("https://"), row
-        assert set(row) <= {"label", "names", "kinds", "orders", "scenarios", "message", "reason", "link"}, row
+        assert set(row) <= {"label", "names", "kinds", "orders", "scenarios", "message", "outside", "reason", "link"}, row
+        assert set(row.get("outside", {})) <= CONDITIONS, row
         assert all(kind in KINDS for kind in row.get("kinds", ())), row
         for name in row.get("scenarios", ()):
             Scenario.named(name)
@@ -154,3 +156,25 @@ def test_errors_and_deaths_are_merged_by_their_keys_alone():
     assert probable_cause(finding_key("torch.add", "", verdict(oracle="status", kind="status", symptom="no such size"))) is None
     assert probable_cause("torch.add|SIGSEGV") is None
     assert probable_cause("a|gradient|one|reverse|") is None and probable_cause("a|gradient|1|sideways|") is None
+
+
+SCATTER = (
+    'x = tensor((3, 1), "float64", full(1.0))\ni = tensor((2, 1), "int64", listed([{}]), grad=False)\n'
+    'b = tensor((2, 1), "float64", full(1.0))\ny = torch.scatter(x, 0, i, b)\n'
+)
+DOMAINS = [
+    ("tensorflow", "tf.image.rgb_to_hsv", "x = tensor((3,), \"float64\", listed([0.5, 0.0, 1.0]))\ny = tf.image.rgb_to_hsv(x)\n",
+     "x = tensor((3,), \"float64\", listed([0.5, 0.0, 1.5]))\ny = tf.image.rgb_to_hsv(x)\n", "gradient"),
+    ("jax", "jax.lax.igamma", "a = tensor((), \"float64\", full(0.5))\nx = tensor((), \"float64\", full(0.0))\ny = jax.lax.igamma(a, x)\n",
+     "a = tensor((), \"float64\", full(0.0))\nx = tensor((), \"float64\", full(0.5))\ny = jax.lax.igamma(a, x)\n", "nonfinite"),
+    ("jax", "jax.lax.clamp", "x = tensor((), \"float64\", full(0.5))\ny = jax.lax.clamp(0.0, x, 1.0)\n",
+     "x = tensor((), \"float64\", full(0.5))\ny = jax.lax.clamp(2.0, x, 1.0)\n", "gradient"),
+    ("torch", "torch.scatter", SCATTER.format("0, 2"), SCATTER.format("2, 2"), "gradient"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("target, api, inside, beyond, kind", DOMAINS, ids=[row[1] for row in DOMAINS])
+def test_a_label_about_a_domain_is_given_outside_it_and_not_at_its_edge(target, api, inside, beyond, kind):
+    programs = [parse(text, language_for(target)) for text in (inside, beyond)]
+    given = [label_for(target, api, "", verdict(kind=kind), program) for program in programs]
+    assert given[0] is None and given[1] is not None and given[1].label == "by-design"

@@ -17,7 +17,7 @@ FINDINGS = 40
 PAGE = 4096
 COMMANDS = (
     ("findings",), ("findings", "--json", "--all"), ("show", "sin-07"), ("repro", "sin-07"), ("issue", "sin-07"), ("coverage",),
-    ("coverage", "--json"), ("refusals",), ("refusals", "--json"), ("report", "--out", "page"),
+    ("bugs",), ("bugs", "--json"), ("found",), ("coverage", "--json"), ("refusals",), ("refusals", "--json"), ("report", "--out", "page"),
 )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from tests.store.test_store import PROGRAM, VERDICT, finding
 
 SUSPICION = Suspicion("torch.sin", PROGRAM, (), Options(), VERDICT, "SinBackward0")
 DEATH = Death("torch.sin", PROGRAM, "SIGSEGV", Options(), "0:1", 3, {"size": 0.5})
-READING = (("findings",), ("show", "sin"), ("repro", "sin"), ("issue", "sin"), ("coverage",), ("refusals",))
+READING = (("findings",), ("bugs",), ("found",), ("show", "sin"), ("repro", "sin"), ("issue", "sin"), ("coverage",), ("refusals",))
 
 
 @pytest.fixture

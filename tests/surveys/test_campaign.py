@@ -49,12 +49,15 @@ def found(folder, store="gradfuzz.db"):
 def test_planted_bugs_are_confirmed_shrunk_and_proven(folder):
     done = gradfuzz(*RUN, "--mutants", 60, cwd=folder)
     assert done.returncode == 1, done.stderr + done.stdout
+    ending = done.stdout[done.stdout.index("the gravest:") :]
+    assert "planted_torch.wrong_backward: wrong gradient in reverse" in ending and max(map(len, ending.splitlines())) <= 80
     findings = found(folder)
     by_api = {f["api"]: f for f in findings}
     assert set(by_api) == {"planted_torch.wrong_backward", "planted_torch.wrong_output"}
     wrong = by_api["planted_torch.wrong_backward"]
     assert wrong["confirmed"] and wrong["kind"] == "gradient" and wrong["scenarios"] == ["reverse"] and wrong["label"] == "new"
     assert 'tensor((), "float64", full(1.0))' in wrong["program"]
+    assert wrong["ordinary"] and wrong["severity"] == "silent" and wrong["bug"].startswith("bug-wrong_backward-")
     wanted = "id target version api kind order scenarios expected actual error_bar confirmed label program reproducer"
     assert set(wanted.split()) <= set(wrong)
     script = folder / "bug.py"

@@ -12,6 +12,7 @@ from gradfuzz import __version__
 from gradfuzz.cli import (
     accuracy,
     bisect,
+    bugs,
     chain,
     check,
     coverage,
@@ -22,6 +23,7 @@ from gradfuzz.cli import (
     findings,
     fuzz_function,
     graphs,
+    judge,
     record,
     replay,
     report,
@@ -35,7 +37,7 @@ from gradfuzz.envs.environment import FOLDER
 app = typer.Typer(
     name="gradfuzz",
     help="Find wrong gradients in deep-learning libraries and in your own differentiable code.\n\n"
-    "Start with `gradfuzz run torch --time 1m`, then `gradfuzz findings`, `gradfuzz show ID`, `gradfuzz repro ID`.",
+    "Start with `gradfuzz run torch --time 1m`, then `gradfuzz bugs`, `gradfuzz show ID`, `gradfuzz repro ID`.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -43,10 +45,13 @@ app = typer.Typer(
 )
 
 app.command()(guarded(run.run))
+app.command("bugs")(guarded(bugs.bugs))
 app.command("findings")(guarded(findings.findings))
 app.command()(guarded(findings.show))
 app.command()(guarded(findings.repro))
 app.command("issue")(guarded(findings.issue))
+app.command("judge")(guarded(judge.judge))
+app.command("found")(guarded(judge.found))
 app.command()(guarded(check.check))
 app.command()(guarded(chain.chain))
 app.command()(guarded(graphs.graphs))

@@ -10,11 +10,12 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from gradfuzz.cli.console import cell, out, records, say
+from gradfuzz.cli.bugs import leading
+from gradfuzz.cli.console import DEFAULT_STORE, StoreOption, cell, out, records, say
 from gradfuzz.cli.env import IndexOption
 from gradfuzz.cli.findings import IdArgument
 from gradfuzz.cli.replay import ModuleOption, WaysOption, writing
-from gradfuzz.cli.run import DEFAULT_STORE, StoreOption, way_names
+from gradfuzz.cli.run import way_names
 from gradfuzz.cli.steps import stepping
 from gradfuzz.envs.bisect import bisect as by_halves
 from gradfuzz.envs.environment import Environment, environments, environments_folder, remove
@@ -48,7 +49,7 @@ def bisect(
     Environments that are there already are used and stay. What each release said is kept with the finding: `gradfuzz issue ID` tells it.
     """
     with records(store) as opened:
-        finding = opened.finding(identity)
+        finding = leading(opened, identity)
     home = home_of(finding.target)
     modules = tuple(module or ())
     if not set(finding.modules) <= set(modules):

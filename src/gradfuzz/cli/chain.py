@@ -8,9 +8,8 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from gradfuzz.cli.console import FOUND, NOTHING_NEW, out, seconds
+from gradfuzz.cli.console import DEFAULT_STORE, FOUND, NOTHING_NEW, StoreOption, out, seconds
 from gradfuzz.cli.display import PlainDisplay, status_line, watching
-from gradfuzz.cli.run import DEFAULT_STORE, StoreOption
 from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.engine.config import Config
 from gradfuzz.engine.survey import State

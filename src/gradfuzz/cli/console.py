@@ -8,15 +8,17 @@ import os
 import re
 import signal
 import sys
+import textwrap
 import threading
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.text import Text
 
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.store import Records
@@ -24,6 +26,10 @@ from gradfuzz.store import Records
 NOTHING_NEW, FOUND, WRONG_USE = 0, 1, 2
 # As shells count what ends by a signal: Ctrl-C before anything could be found, and a reader who has left.
 INTERRUPTED, NO_READER = 130, 141
+
+
+DEFAULT_STORE = Path("gradfuzz.db")
+StoreOption = Annotated[Path, typer.Option("--store", help="The file that campaigns and findings are kept in.")]
 
 
 class Output(Console):
@@ -126,6 +132,32 @@ def visible(text: str) -> str:
 def say(text: str) -> None:
     """A line with text in it that is not ours."""
     out.print(visible(text), markup=False)
+
+
+# As wide as lists and pages get; a terminal may be narrower.
+WIDTH = 80
+
+
+def lines(text: str, first: str = "", rest: str = "") -> str:
+    """Text that is not ours within the width of a page, broken between words: `first` stands before it, `rest` before further lines.
+
+    A word that is longer than a line stays whole.
+    """
+    width = min(out.width, WIDTH) if out.is_terminal else WIDTH
+    found: list[str] = []
+    for line in visible(text).splitlines() or [""]:
+        margin = line[: len(line) - len(line.lstrip())]
+        before = first if not found else rest
+        broken = textwrap.wrap(before + line, width, subsequent_indent=rest + margin, break_long_words=False, break_on_hyphens=False)
+        found += broken or [before.rstrip()]
+    return "\n".join(found)
+
+
+def say_lines(text: str, first: str = "", rest: str = "", style: str = "") -> None:
+    """Print such text; `style` is that of what stands before it."""
+    shown = Text(lines(text, first, rest))
+    shown.stylize(style, 0, len(first))
+    out.print(shown)
 
 
 def cell(value: object) -> str:

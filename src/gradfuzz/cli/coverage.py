@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from gradfuzz.cli.console import cell, out, records, say
-from gradfuzz.cli.run import DEFAULT_STORE, StoreOption
+from gradfuzz.cli.console import DEFAULT_STORE, StoreOption, cell, out, records, say
 from gradfuzz.errors import StoreError
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.store import Records

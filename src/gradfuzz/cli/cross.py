@@ -10,9 +10,8 @@ from typing import Annotated, Optional
 import typer
 from rich.table import Table
 
-from gradfuzz.cli.console import FOUND, NOTHING_NEW, cell, out, say, seconds
+from gradfuzz.cli.console import DEFAULT_STORE, FOUND, NOTHING_NEW, StoreOption, cell, out, say, seconds
 from gradfuzz.cli.display import watching
-from gradfuzz.cli.run import DEFAULT_STORE, StoreOption
 from gradfuzz.cli.where import place
 from gradfuzz.engine.config import Config
 from gradfuzz.errors import GradfuzzError

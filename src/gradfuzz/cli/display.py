@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from gradfuzz.cli.console import cell, out, say, shown_time, visible
+from gradfuzz.cli.console import out, say, say_lines, shown_time, visible
 from gradfuzz.engine.survey import State
 from gradfuzz.findings.finding import Finding
 from gradfuzz.store.coverage import shares
@@ -40,13 +40,13 @@ class PlainDisplay:
     def tick(self, state: State) -> None:
         if time.monotonic() - self.last >= PLAIN_EVERY:
             self.last = time.monotonic()
-            out.print(status_line(state), markup=False)
+            say_lines(status_line(state), rest="  ")
 
     def found(self, finding: Finding) -> None:
-        self.say(f"found {finding.id}: {finding.api}: {finding.title} [{finding.label_name}]")
+        say_lines(f"found {finding.id}: {finding.api}: {finding.title} [{finding.label_name}]", rest="  ")
 
     def say(self, text: str) -> None:
-        say(text)
+        say(text)  # as a line: whoever reads it may be a program
 
     def row(self, name: str, row: dict[str, Any]) -> None:
         """One chain, in all detail: for those who asked for it."""
@@ -56,6 +56,9 @@ class Quiet(PlainDisplay):
     """Nothing at all: what follows is for programs."""
 
     def tick(self, state: State) -> None:
+        return None
+
+    def found(self, finding: Finding) -> None:
         return None
 
     def say(self, text: str) -> None:
@@ -80,11 +83,10 @@ class LiveDisplay:
 
     def found(self, finding: Finding) -> None:
         label = finding.label_name
-        told = f"{cell(finding.api)}: {cell(finding.title)}"
-        self.live.console.print(f"[{COLOURS[label]}]{cell(finding.id)}[/]  {told} [dim]({label})[/]")
+        say_lines(f"{finding.api}: {finding.title} ({label})", f"{visible(finding.id)}  ", "  ", COLOURS[label])
 
     def say(self, text: str) -> None:
-        self.live.console.print(visible(text), markup=False)
+        say_lines(text, rest="  ")
 
     def row(self, name: str, row: dict[str, Any]) -> None:
         """One chain, in all detail: for those who asked for it."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from rich.panel import Panel
 from rich.text import Text
 
-from gradfuzz.cli.console import out, records, say, visible
+from gradfuzz.cli.bugs import leading
+from gradfuzz.cli.console import DEFAULT_STORE, StoreOption, out, records, say, visible
 from gradfuzz.cli.findings import IdArgument
 from gradfuzz.cli.meter import metering
-from gradfuzz.cli.run import DEFAULT_STORE, StoreOption
 from gradfuzz.cli.seeds import DEFAULT_MODEL, DEFAULT_OUT, ModelOption, OutOption, PriceOption, TimeoutOption, UrlOption, asking_for
 from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.errors import GradfuzzError
@@ -37,7 +37,7 @@ def explain(
     The model is shown the finding's script, the formula of the derivative rule as the library has it, and the evidence.
     """
     with records(store) as opened:
-        finding = opened.finding(identity)
+        finding = leading(opened, identity)
     where = place(python, env, finding.target)
     with metering() as meter:
         asking = asking_for(model, base_url, price, out_folder, 1, None, None, request_timeout, meter)

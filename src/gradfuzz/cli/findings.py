@@ -6,99 +6,126 @@ import json
 from typing import Annotated
 
 import typer
-from rich.panel import Panel
-from rich.syntax import Syntax
-from rich.table import Table
 
-from gradfuzz.cli.console import cell, out, records, say, visible
+from gradfuzz.bugs.bug import Bug
+from gradfuzz.bugs.severity import severity
+from gradfuzz.cli.bugs import INDENT, JudgementsOption, chosen, known_bugs, leading, met, show_line, told_of
+from gradfuzz.cli.console import DEFAULT_STORE, WIDTH, StoreOption, out, records, say_lines, visible
 from gradfuzz.cli.display import COLOURS
-from gradfuzz.cli.run import DEFAULT_STORE, StoreOption
+from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.issue import issue_text
 from gradfuzz.store.proofs import proofs_of
 
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="A finding's id, or its beginning.")]
+MOST_SHOWN = 60  # characters of a value in a list
+
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The id of a finding or of a bug, or its beginning.")]
 
 
 def findings(
     store: StoreOption = DEFAULT_STORE,
     as_json: Annotated[bool, typer.Option("--json", help="A list of objects, for programs.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Also what could not be confirmed.")] = False,
+    judgements: JudgementsOption = None,
 ) -> None:
-    """List what was found, newest campaign last."""
+    """List what was found under the bug that each finding belongs to, the gravest first."""
     with records(store) as opened:
         listed = opened.findings(unconfirmed=everything)
         lost = proofs_of(opened).told
+        bugs = known_bugs(opened, judgements)
+    others = [f for f in listed if not f.confirmed]
     if as_json:
-        print(json.dumps([f.public() for f in listed], indent=2))
+        told = [{**f.public(), **_place(bug, f)} for bug in bugs for f in bug.findings]
+        print(json.dumps(told + [f.public() for f in others], indent=2))
         return
     if lost and not everything:
-        say(f"{lost}; --all lists them")
+        say_lines(f"{lost}; --all lists them")
     if not listed:
         out.print("nothing was found")
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("id", "api", "what is wrong", "expected", "actual", "met", "label"):
-        table.add_column(column, overflow="fold")
-    for f in listed:
-        label = f.label_name if f.confirmed else "refuted" if f.refuted else "lost to its script" if f.lost else "unconfirmed"
-        style = COLOURS.get(label, "dim")
-        table.add_row(
-            f"[{style}]{cell(f.id)}[/]",
-            cell(f.api),
-            cell(f.title),
-            _short(f.verdict.expected),
-            _short(f.verdict.actual),
-            str(f.times),
-            f"{label}, proven" if f.proven else label,
-        )
-    out.print(table)
+    for bug in bugs:
+        say_lines(told_of(bug.severity), f"{visible(bug.id)}  ", INDENT, "bold")
+        for f in bug.findings:
+            _show_line(f, f.label_name)
+    if others:
+        out.print("[bold]not confirmed[/]")
+    for f in others:
+        _show_line(f, "refuted" if f.refuted else "lost to its script" if f.lost else "unconfirmed")
 
 
-def show(identity: IdArgument, store: StoreOption = DEFAULT_STORE) -> None:
-    """Show one finding in full: the Program, what each scenario says, the error bar, the label."""
+def show(identity: IdArgument, store: StoreOption = DEFAULT_STORE, judgements: JudgementsOption = None) -> None:
+    """Show one finding in full: the Program, what each scenario says, the error bar, the label.
+
+    Of a bug: how grave it is and why, which findings it has, and the gravest of them in full.
+    """
     with records(store) as opened:
-        f = opened.finding(identity)
+        found = chosen(opened, identity, judgements)
+    if isinstance(found, Bug):
+        show_line(found)
+        say_lines(f"{told_of(found.severity)}. {found.severity.grade.reason}", INDENT, INDENT)
+        for judgement in found.judgements:
+            say_lines(f"judged {judgement.judgement}: {judgement.why} ({judgement.id})", INDENT, INDENT)
+        out.print()
+        for f in found.findings:
+            _show_line(f, f.label_name)
+        out.print()
+    _show(found.leading if isinstance(found, Bug) else found)
+
+
+def _show(f: Finding) -> None:
     verdict, detail = f.verdict, f.verdict.detail
-    out.print(f"[bold]{cell(f.id)}[/]  {cell(f.api)}: {cell(f.title)}")
-    say(f"{f.target} {f.version}, met {f.times} times, {'confirmed' if f.confirmed else 'not confirmed'}")
+    say_lines(f"{f.api}: {f.title}", f"{visible(f.id)}  ", INDENT, "bold")
+    say_lines(f"{f.target} {f.version}, {met(f.times)}, {'confirmed' if f.confirmed else 'not confirmed'}")
+    say_lines(told_of(severity(f)))
     if f.label:
-        say(f"{f.label.label}: {f.label.reason} {f.label.link}")
+        say_lines(f"{f.label.label}: {f.label.reason} {f.label.link}")
     out.print()
-    out.print(f.explanation, markup=False)
-    out.print(Panel(Syntax(visible(f.text.rstrip()), "python", background_color="default"), title="Program", title_align="left"))
-    table = Table(box=None, pad_edge=False)
-    table.add_column("scenario")
-    table.add_column("says")
-    for name, number in (detail.get("numbers") or {}).items():
-        table.add_row(cell(name), cell(repr(number)))
+    say_lines(f.explanation)
+    out.print("\n[bold]Program[/]")
+    say_lines(f.text.rstrip(), "  ", "  ")
+    out.print()
+    rows = [(name, repr(number)) for name, number in (detail.get("numbers") or {}).items()]
     if detail.get("numeric") is not None:
         error = detail.get("numeric_error")
-        table.add_row("numeric", cell(repr(detail["numeric"])) + (f" ± {error:.1e}" if error is not None else ""))
+        rows.append(("numeric", repr(detail["numeric"]) + (f" ± {error:.1e}" if error is not None else "")))
     if detail.get("steps"):
-        table.add_row("steps of the ladder", cell(f"{detail['steps']}, {detail['steps_agreeing_with_ad']} of them agree with AD"))
-    if table.row_count:
-        out.print(table)
-    say(verdict.reason)
+        rows.append(("steps of the ladder", f"{detail['steps']}, {detail['steps_agreeing_with_ad']} of them agree with AD"))
+    wide = min(max((len(visible(name)) for name, _ in rows), default=0), WIDTH // 2)
+    for name, said in rows:
+        say_lines(said, f"{visible(name):{wide}}  ", INDENT)
+    say_lines(verdict.reason)
     if f.proof is not None:
-        say(f.proof.told)
+        say_lines(f.proof.told)
     if f.script_output:
-        out.print(Panel(cell(f.script_output.rstrip()), title="its script says", title_align="left"))
+        out.print("\n[bold]its script says[/]")
+        say_lines(f.script_output.rstrip(), "  ", "  ")
 
 
 def repro(identity: IdArgument, store: StoreOption = DEFAULT_STORE) -> None:
     """Print the script that proves a finding: `gradfuzz repro ID > bug.py; python bug.py` exits 1 while the bug is there."""
     with records(store) as opened:
-        print(visible(opened.finding(identity).script), end="")
+        print(visible(leading(opened, identity).script), end="")
 
 
 def issue(identity: IdArgument, store: StoreOption = DEFAULT_STORE) -> None:
     """Print a text that can be pasted into an issue tracker."""
     with records(store) as opened:
-        print(visible(issue_text(opened.finding(identity))), end="")
+        print(visible(issue_text(leading(opened, identity))), end="")
+
+
+def _place(bug: Bug, finding: Finding) -> dict[str, str]:
+    """What a program wants to know of a finding beside itself."""
+    grade = severity(finding)
+    return {"bug": bug.id, "severity": grade.grade.name, "because": grade.because, "judgement": bug.judged}
+
+
+def _show_line(f: Finding, label: str) -> None:
+    numbers = f"expected {_short(f.verdict.expected)}, actual {_short(f.verdict.actual)}"
+    told = f"{f.api}: {f.title}; {numbers}; {label}{', proven' if f.proven else ''}, {met(f.times)}"
+    say_lines(told, f"  {visible(f.id)}  ", INDENT, COLOURS.get(label, "dim"))
 
 
 def _short(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     text = str(value if value is not None else "")
-    return cell(text if len(text) < 60 else text[:57] + "…")
+    return text if len(text) < MOST_SHOWN else text[: MOST_SHOWN - 3].rsplit(" ", 1)[0] + " …"

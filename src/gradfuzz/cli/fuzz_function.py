@@ -6,8 +6,9 @@ from typing import Annotated, Optional
 
 import typer
 
+from gradfuzz.cli.console import DEFAULT_STORE, StoreOption
 from gradfuzz.cli.eps import find_function
-from gradfuzz.cli.run import DEFAULT_STORE, MAX_ORDER, StoreOption, run
+from gradfuzz.cli.run import MAX_ORDER, run
 from gradfuzz.cli.where import EnvOption, PythonOption
 from gradfuzz.errors import GradfuzzError, ProgramError
 from gradfuzz.program import parse

@@ -8,9 +8,9 @@ from typing import Annotated, Optional
 import typer
 
 from gradfuzz.cli.chain import closing
-from gradfuzz.cli.console import out, seconds
+from gradfuzz.cli.console import DEFAULT_STORE, StoreOption, out, seconds
 from gradfuzz.cli.display import watching
-from gradfuzz.cli.run import DEFAULT_STORE, MAX_ORDER, StoreOption, way_names
+from gradfuzz.cli.run import MAX_ORDER, way_names
 from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.engine.config import DEFAULT_SECONDS, Config
 from gradfuzz.engine.survey import State

@@ -12,9 +12,9 @@ from typing import Annotated, Optional
 import typer
 from rich.table import Table
 
-from gradfuzz.cli.console import FOUND, NOTHING_NEW, cell, out, records, say, seconds
+from gradfuzz.cli.console import DEFAULT_STORE, FOUND, NOTHING_NEW, StoreOption, cell, out, records, say, seconds
 from gradfuzz.cli.display import status_line, watching
-from gradfuzz.cli.run import DEFAULT_STORE, MAX_ORDER, StoreOption, way_names
+from gradfuzz.cli.run import MAX_ORDER, way_names
 from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.engine.config import Config
 from gradfuzz.envs.environment import environment, environments

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gradfuzz.cli.console import records, say
-from gradfuzz.cli.run import DEFAULT_STORE, StoreOption
+from gradfuzz.cli.console import DEFAULT_STORE, StoreOption, records, say
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.report.formats import formats
 

@@ -8,7 +8,8 @@ from typing import Annotated, Optional
 
 import typer
 
-from gradfuzz.cli.console import FOUND, NOTHING_NEW, out, records, say, seconds
+from gradfuzz.cli.bugs import known_bugs, show_line
+from gradfuzz.cli.console import DEFAULT_STORE, FOUND, NOTHING_NEW, StoreOption, out, records, say_lines, seconds
 from gradfuzz.cli.display import endings, status_line, watching
 from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.engine.config import DEFAULT_SECONDS, MOST_ORDER, Config
@@ -24,9 +25,7 @@ from gradfuzz.targets.homes import home_of, known_targets
 
 MAX_ORDER = MOST_ORDER
 LONGEST_LINE = 4096  # of a list of APIs: no signature is longer
-DEFAULT_STORE = Path("gradfuzz.db")
-
-StoreOption = Annotated[Path, typer.Option("--store", help="The file that campaigns and findings are kept in.")]
+GRAVEST = 5  # bugs that a campaign ends with
 
 
 def run(
@@ -91,17 +90,23 @@ def run(
     with watching() as display:
         state = run_mutants(config, store, resume, display)
     for line in (status_line(state), *endings(state)):
-        out.print(line, markup=False)
+        say_lines(line, rest="  ")
     new = [f for f in state.findings if f.label_name == NEW]
-    out.print(f"{len(state.findings)} findings, {len(new)} of them not on the list of known ones", markup=False)
     again = f" --store {store}" if store != DEFAULT_STORE else ""
     with records(store) as opened:
         last = opened.campaign()
         lost = proofs_of(opened, last["id"]).told if last is not None else ""
+        bugs = known_bugs(opened, campaign=last["id"]) if last is not None else []
+    gravest = [bug for bug in bugs if not bug.severity.grade.folded][:GRAVEST]
+    if gravest:
+        out.print("\nthe gravest:")
+    for bug in gravest:
+        show_line(bug)
     if lost:
-        say(f"{lost}; see gradfuzz findings --all{again}")
+        say_lines(f"{lost}; see gradfuzz findings --all{again}", rest="  ")
+    say_lines(f"{len(state.findings)} findings of {len(bugs)} bugs; {len(new)} findings are not on the list of known ones")
     if state.findings:
-        out.print(f"look at them with: gradfuzz findings{again}; as a page: gradfuzz report{again}", markup=False)
+        say_lines(f"look at them with: gradfuzz bugs{again}; as a page: gradfuzz report{again}")
     raise typer.Exit(FOUND if new else NOTHING_NEW)
 
 

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Optional
 import typer
 from rich.table import Table
 
-from gradfuzz.cli.console import FOUND, NOTHING_NEW, cell, guarded, out, say, seconds
+from gradfuzz.cli.console import DEFAULT_STORE, FOUND, NOTHING_NEW, StoreOption, cell, guarded, out, say, seconds
 from gradfuzz.cli.display import watching
 from gradfuzz.cli.meter import metering
-from gradfuzz.cli.run import DEFAULT_STORE, StoreOption, api_file
+from gradfuzz.cli.run import api_file
 from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.engine.config import Config
 from gradfuzz.errors import GradfuzzError

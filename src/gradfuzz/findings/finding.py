@@ -45,6 +45,7 @@ class Finding:
     salt: int = 0  # where the directions begin along which it was seen
     made: tuple[str, ...] | None = None  # what the Program makes once, outside the function; None where nobody has looked
     lost: str = ""  # why its script does not show what a fresh process has seen again
+    ordinary: bool | None = None  # whether it shows at ordinary numbers, one type and nothing empty; None where nobody has looked
     releases: tuple[tuple[str, str], ...] = ()  # what other releases were asked, and what each said (findings/said.py)
 
     @property
@@ -99,7 +100,8 @@ class Finding:
             "edits": [e.to_json() for e in self.edits], "mutates": self.mutates, "random": self.random, "modules": list(self.modules),
             "limit": self.limit, "title": self.title, "explanation": self.explanation, "label": vars(self.label) if self.label else None,
             "reproducer": self.script, "script_output": self.script_output, "proof": self.proof.to_json() if self.proof else None,
-            "salt": self.salt, "made": None if self.made is None else list(self.made), "lost": self.lost, "releases": dict(self.releases),
+            "salt": self.salt, "made": None if self.made is None else list(self.made), "lost": self.lost, "ordinary": self.ordinary,
+            "releases": dict(self.releases),
         }  # fmt: skip
 
     @staticmethod
@@ -114,7 +116,7 @@ class Finding:
             data["rule"], tuple(Edit.from_json(e) for e in data["edits"]), data["mutates"], data["random"], tuple(data["modules"]),
             data["limit"], Label(**data["label"]) if data["label"] else None, data["reproducer"], data.get("script_output", ""),
             data["id"], times, campaign, Proof.from_json(data.get("proof")), int(data.get("salt", 0)),
-            None if data.get("made") is None else tuple(map(str, data["made"])), data.get("lost", ""),
+            None if data.get("made") is None else tuple(map(str, data["made"])), data.get("lost", ""), data.get("ordinary"),
             tuple(dict(data.get("releases") or {}).items()),
         )  # fmt: skip
 

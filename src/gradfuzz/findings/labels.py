@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+from gradfuzz.findings.domain import outside
 from gradfuzz.oracles.verdict import Verdict
+from gradfuzz.program import Program
 from gradfuzz.targets.homes import homes
 
 NEW = "new"
@@ -32,10 +34,10 @@ def labels(target: str) -> list[dict[str, Any]]:
     return list(homes()[target].data("labels").get("labels", ())) if target in homes() else []
 
 
-def label_for(target: str, api: str, rule: str, verdict: Verdict) -> Label | None:
-    """The first label that fits, or None: new."""
+def label_for(target: str, api: str, rule: str, verdict: Verdict, program: Program | None = None) -> Label | None:
+    """The first label that fits, or None: new. A label about a domain is given only where the Program's inputs are outside it."""
     for row in labels(target):
-        if _fits(row, api, rule, verdict):
+        if _fits(row, api, rule, verdict) and ("outside" not in row or program is None or outside(program, api, row["outside"])):
             return Label(row["label"], row["reason"], row["link"])
     return None
 

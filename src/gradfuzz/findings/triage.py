@@ -259,7 +259,8 @@ class Triage:
         launch = self.launch
         finding = Finding(
             launch.target, self.pool.version, api, seen.verdict, seen.program, confirmed, seen.rule, seen.edits, seen.mutates, seen.random,
-            launch.modules, launch.timeout, label_for(launch.target, api, seen.rule, seen.verdict), salt=seen.salt, made=seen.made,
+            launch.modules, launch.timeout, label_for(launch.target, api, seen.rule, seen.verdict, seen.program), salt=seen.salt,
+            made=seen.made, ordinary=seen.ordinary,
         )  # fmt: skip
         return replace(finding, script=script(finding))
 

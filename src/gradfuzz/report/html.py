@@ -6,11 +6,14 @@ import hashlib
 import math
 import re
 from collections import Counter
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
+from gradfuzz.bugs.bug import bugs_of
+from gradfuzz.bugs.judgements import beside, read_judgements
 from gradfuzz.envs.versions import order
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.findings.finding import Finding
@@ -39,7 +42,8 @@ def write(store: Records, folder: Path) -> Path:
         (folder / "findings").mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise GradfuzzError(f"{folder} cannot be written to ({error.strerror}); name another folder with --out") from None
-    findings = store.findings()
+    bugs = bugs_of(store.findings(), read_judgements(beside(store.path)))
+    findings = [finding for bug in bugs for finding in bug.findings]
     for finding in findings:
         name = file_name(finding.id)
         _write(folder / "findings" / f"{name}.py", finding.script)
@@ -48,6 +52,8 @@ def write(store: Records, folder: Path) -> Path:
     page = _environment.get_template("report.html.j2").render(
         campaigns=campaigns,
         findings=findings,
+        bugs=bugs,
+        grades=[(grade, list(group)) for grade, group in groupby(bugs, key=lambda bug: bug.severity.grade)],
         kinds=Counter(f.kind for f in findings),
         curve=_curve,
         file_name=file_name,

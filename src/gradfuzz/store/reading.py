@@ -149,6 +149,8 @@ def finding_of(row: sqlite3.Row) -> Finding:
     for text in (*texts, *label, verdict.outcome, verdict.oracle, verdict.reason, verdict.symptom, verdict.subject):
         a(str, text)
     a(bool, found.confirmed), count(verdict.order)
+    if found.ordinary is not None:
+        a(bool, found.ordinary)
     for version, said in found.releases:
         if said not in SAID or not isinstance(version, str):
             raise Damaged(f"a release that says {said!r:.40}")

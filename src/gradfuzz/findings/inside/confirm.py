@@ -1,4 +1,4 @@
-"""What a fresh process does for one suspicion: see it again, make it small, measure it once more."""
+"""What a fresh process does for one suspicion: see it again, make it small, measure it once more, look at its neighbours."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gradfuzz.findings.inside.neighbours import neighbours
 from gradfuzz.findings.inside.same import mark
 from gradfuzz.findings.inside.shrink import shrink_edits, shrink_program
 from gradfuzz.findings.inside.stages import at_its_stage
@@ -34,6 +35,7 @@ class Confirmed:
     salt: int = 0  # where the directions begin along which it was seen
     made: tuple[str, ...] | None = None  # what the Program makes once, outside the function; None where nobody has looked
     shrinking: float = 0.0  # seconds of the processor that making it small took
+    ordinary: bool | None = None  # whether it shows at ordinary numbers, too; None where nobody has looked
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -45,7 +47,7 @@ class Confirmed:
         return Confirmed(
             from_json(data["program"]), tuple(Edit.from_json(e) for e in data["edits"]), Verdict.from_json(data["verdict"]), data["rule"],
             data["mutates"], data["random"], int(data.get("salt", 0)), None if data.get("made") is None else tuple(data["made"]),
-            data["shrinking"],
+            data["shrinking"], data.get("ordinary"),
         )  # fmt: skip
 
 
@@ -78,5 +80,5 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
     point = examination.trial.point if examination.trial is not None else None
     return Confirmed(
         smallest, tuple(kept), verdict or first, examination.rule, point is not None and point.mutates, point is not None and point.random,
-        options.salt, None if point is None else tuple(point.made), shrinking,
+        options.salt, None if point is None else tuple(point.made), shrinking, any(map(shows, neighbours(smallest))),
     )  # fmt: skip

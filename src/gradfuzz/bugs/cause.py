@@ -1,0 +1,103 @@
+"""Which findings have one cause, as far as that can be told from what is stored of them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from itertools import combinations
+
+from gradfuzz.bugs.names import names_of
+from gradfuzz.findings.finding import Finding
+from gradfuzz.oracles.verdict import GRADIENT, INTERNAL, MALFORMED, STATUS, VALUE
+from gradfuzz.targets.base.scenario import Modes
+
+# So much of a complaint tells it apart from others; what comes later are the names and numbers of the call that met it.
+TELLING_WORDS = 12
+# A complaint's subject where whoever calls is not to blame; it may say at which order.
+ANYBODY = "any"
+
+
+def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
+    """The findings by cause, each group and its members in the order in which they were met."""
+    group = list(range(len(findings)))
+
+    def root(i: int) -> int:
+        while group[i] != i:
+            i = group[i]
+        return i
+
+    alike: dict[Hashable, list[int]] = {}
+    for i, finding in enumerate(findings):
+        for key in causes(finding):
+            alike.setdefault(key, []).append(i)
+    for members in alike.values():
+        for i, j in combinations(members, 2):
+            if root(i) != root(j) and one_formula(findings[i], findings[j]):
+                group[max(root(i), root(j))] = min(root(i), root(j))
+    found: dict[int, list[Finding]] = {}
+    for i, finding in enumerate(findings):
+        found.setdefault(root(i), []).append(finding)
+    return list(found.values())
+
+
+def subject(finding: Finding) -> str:
+    """The function at fault in one word: that of the derivative rule where one is known, else that of the API."""
+    names = names_of(finding.target)
+    ruled = finding.rule and finding.kind != VALUE  # where the output itself changes, no rule is to blame
+    return names.of_rule(finding.rule) if ruled else names.stem(finding.api)
+
+
+def causes(finding: Finding) -> list[tuple[str, ...]]:
+    """What a finding may share with others that have its cause, as text that a person can read.
+
+    An error is its message, whoever meets it; a wrong number is its rule's, or its function's; a way of running answers for itself; calls
+    in place that are not recorded are not recorded for one reason. A label is given to a cause, so what carries the same one has the same.
+    """
+    found = [(finding.target, *_cause(finding))]
+    if finding.label is not None:
+        found.append((finding.target, "label", finding.label.label, finding.label.reason, finding.label.link))
+    return found
+
+
+def _cause(finding: Finding) -> tuple[str, ...]:
+    verdict = finding.verdict
+    where = next(((s.way, s.device) for s in verdict.scenarios if s.way or s.device), ("", ""))
+    if verdict.oracle == "process":
+        return (verdict.kind, subject(finding))
+    if verdict.kind in (STATUS, INTERNAL) and verdict.symptom:
+        blamed = verdict.subject if verdict.subject.startswith(ANYBODY) else ""
+        return ("says", blamed, " ".join(verdict.symptom.split()[:TELLING_WORDS]))
+    who = verdict.subject if verdict.subject == ANYBODY else subject(finding)
+    if any(where):
+        return ("way", who, *where)
+    if verdict.kind in (STATUS, INTERNAL, MALFORMED, VALUE):
+        return (verdict.kind, who)
+    if finding.mutates and not finding.rule and verdict.kind == GRADIENT and verdict.expected == 0:
+        return ("unrecorded",)  # what was written over keeps its derivative, and no rule was at work: the write is not on the books
+    return ("wrong", who)
+
+
+def one_formula(a: Finding, b: Finding) -> bool:
+    """Whether two findings that share a cause's name can be of one formula: reverse and forward mode have one each. Two labels are two.
+
+    Of one order they share a scenario, or the mode that comes first, whose formula the other modes differentiate. Of two orders the
+    lower explains the higher if every scenario at fault there contains one that is at fault below.
+    """
+    if a.label is not None and b.label is not None:
+        return a.label == b.label  # somebody has told them apart, or has not
+    if "wrong" not in (_cause(a)[0], _cause(b)[0]):
+        return True
+    low, high = sorted((a.verdict, b.verdict), key=lambda v: v.order)
+    ours, theirs = ([s.modes for s in v.scenarios] for v in (low, high))
+    if low.order < high.order:
+        return all(any(_within(few, many) for few in ours) for many in theirs) or _first(ours) == _first(theirs)
+    return bool(set(ours) & set(theirs)) or _first(ours) == _first(theirs)
+
+
+def _within(few: Modes, many: Modes) -> bool:
+    """Whether the modes come in this order among the others."""
+    rest = iter(many)
+    return all(mode in rest for mode in few)
+
+
+def _first(scenarios: Sequence[Modes]) -> set[str]:
+    return {modes[0] for modes in scenarios if modes}

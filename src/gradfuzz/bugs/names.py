@@ -1,0 +1,68 @@
+"""What a function is called in its many forms: how names are built in general. What a library adds is `names.json` in its folder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+
+from gradfuzz.reference.spell import book_of
+from gradfuzz.targets.homes import homes
+
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")  # where CamelCase begins a new word
+_DIMENSIONS = re.compile(r"_?\d[dD](?=_|[A-Z]|$)")  # pool1d, Pool2D, pool3d_with_indices: one function in several dimensions
+
+
+@dataclass(frozen=True)
+class Names:
+    """How one target's names are read."""
+
+    functions: tuple[re.Pattern[str], ...] = ()  # for APIs whose last part is not the function's name
+    rules: tuple[re.Pattern[str], ...] = ()  # what stands around a function's name in a rule's
+    prefixes: tuple[str, ...] = ()  # namespaces that became part of a name
+    aliases: Mapping[str, str] | None = None  # of APIs, then of stems
+    internal: tuple[str, ...] = ()
+    deprecated: tuple[str, ...] = ()
+
+    def stem(self, api: str) -> str:
+        """One word for an API in all its forms: function and method, in place or not, module, each number of dimensions, alias."""
+        aliases = self.aliases or {}
+        api = api[:-1] if api.endswith("_") and not api.endswith("__") else api
+        api = aliases.get(api, api)
+        return self._plain(_part(api, self.functions) or api.rsplit(".", 1)[-1])
+
+    def of_rule(self, rule: str) -> str:
+        """The word for the function whose derivative rule it is."""
+        return self._plain(_part(rule, self.rules) or rule)
+
+    def _plain(self, name: str) -> str:
+        word = _WORD.sub("_", _DIMENSIONS.sub("", name.strip("_"))).lower()
+        for prefix in self.prefixes:
+            word = word[len(prefix) :] if word.startswith(prefix) and len(word) > len(prefix) else word
+        return (self.aliases or {}).get(word, word)
+
+    def is_internal(self, api: str) -> bool:
+        return any(fnmatchcase(api, pattern) for pattern in self.internal)
+
+    def is_deprecated(self, api: str) -> bool:
+        return any(fnmatchcase(api, pattern) for pattern in self.deprecated)
+
+
+def _part(name: str, patterns: tuple[re.Pattern[str], ...]) -> str:
+    return next((match["name"] for pattern in patterns if (match := pattern.fullmatch(name))), "")
+
+
+@lru_cache(maxsize=16)
+def names_of(target: str) -> Names:
+    """What a target's folder says of its names; what names say by themselves where there is no such folder."""
+    home = homes().get(target)
+    if home is None:
+        return Names()
+    data = home.data("names")
+    functions, rules = (tuple(map(re.compile, data.get(key, ()))) for key in ("functions", "rules"))
+    aliases = {**book_of(home).aliases, **data.get("aliases", {})}
+    return Names(
+        functions, rules, tuple(data.get("prefixes", ())), aliases, tuple(data.get("internal", ())), tuple(data.get("deprecated", ()))
+    )

@@ -1,0 +1,147 @@
+"""How grave a finding is: grades in their order, each with its reason, and why a finding has its grade."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gradfuzz.bugs.circumstances import Circumstances, circumstances
+from gradfuzz.findings.finding import Finding
+from gradfuzz.oracles.verdict import (
+    ACCURACY,
+    CRASH,
+    GRADIENT,
+    INTERNAL,
+    KINK,
+    MALFORMED,
+    MEMORY,
+    NONFINITE,
+    PRECISION,
+    STATUS,
+    TAIL,
+    TIMEOUT,
+    VALUE,
+)
+
+
+@dataclass(frozen=True)
+class Grade:
+    """`title` is what a list says above its bugs, `reason` why they stand where they stand. Folded: counted in one line, not listed."""
+
+    name: str
+    title: str
+    reason: str
+    folded: bool = False
+
+
+FIRST = Grade(
+    "silent", "silently wrong first derivatives at ordinary numbers",
+    "Nothing warns whoever trains with it, and everything that is built on gradients is wrong.",
+)  # fmt: skip
+HIGHER = Grade(
+    "silent-higher", "silently wrong higher derivatives at ordinary numbers",
+    "As silent, met by those who differentiate twice: Hessians, meta-learning, physics.",
+)  # fmt: skip
+LOUD = Grade(
+    "loud", "NaN, errors and deaths at ordinary numbers",
+    "It stops the work, and whoever meets it knows.",
+)  # fmt: skip
+REGION = Grade(
+    "region", "wrong in a region: tails, lower precision, huge or tiny numbers",
+    "Right for most inputs, and wrong over a range that some reach.",
+)  # fmt: skip
+POINT = Grade(
+    "point", "wrong or not finite at single points",
+    "Zeros, ties and infinities: met where data have them on purpose, as after a relu or in a mask.",
+)  # fmt: skip
+FORM = Grade("form", "tangents of the wrong type or shape", "The numbers are right, and the next operation refuses them or rounds them.")
+DOCUMENTED = Grade("documented", "by design", "The library's documentation says it.", folded=True)
+EDGE = Grade("edge", "edge cases", "True, and hardly anybody computes with such inputs.", folded=True)
+
+# The gravest first.
+GRADES = (FIRST, HIGHER, LOUD, REGION, POINT, FORM, DOCUMENTED, EDGE)
+
+_DEATHS = (CRASH, TIMEOUT)
+_ERRORS = (STATUS, INTERNAL, MEMORY, *_DEATHS)
+_REGIONAL = {ACCURACY: "digits are lost", TAIL: "it is lost beside larger numbers", PRECISION: "in a lower precision alone"}
+UNVALIDATED = "unvalidated argument"
+
+
+@dataclass(frozen=True)
+class Severity:
+    """A grade, and what of the finding gave it."""
+
+    grade: Grade
+    because: str = ""
+
+
+def severity(finding: Finding) -> Severity:
+    """The grade of one finding, by what is stored of it.
+
+    What shows at its neighbours, too (`findings/inside/neighbours.py`), is ordinary whatever its smallest example looks like; what does
+    not is a matter of a region or of a point. Where nobody has looked, zero is held against NaN alone: examples are shrunk towards it.
+    """
+    seen = circumstances(finding)
+    if finding.label_name == "by-design":
+        return Severity(DOCUMENTED, "labelled so")
+    because = _edge(finding, seen)
+    if because:
+        return Severity(EDGE, because)
+    kind = finding.kind
+    if kind == MALFORMED:
+        return Severity(FORM)
+    if kind in _REGIONAL:
+        return Severity(REGION, _REGIONAL[kind])
+    if kind in _DEATHS:
+        return Severity(LOUD, "whatever the inputs, a library must not take its process down")
+    if kind == KINK:
+        return Severity(POINT, "at a kink")
+    if kind == NONFINITE and (seen.special or seen.infinite):
+        return Severity(POINT, "where all that is differentiated is zero or infinite")
+    if seen.infinite or seen.endless:
+        return Severity(POINT, "beside an infinity")
+    if seen.extreme:
+        return Severity(REGION, "huge or tiny numbers")
+    if seen.low:
+        return Severity(REGION, f"seen in {seen.low}")
+    if seen.mixed:
+        return Severity(REGION, f"where {' meets '.join(seen.mixed)}")
+    if finding.ordinary is False:
+        return Severity(POINT if seen.zeros else REGION, "it does not show at other ordinary numbers")
+    if kind == NONFINITE or kind in _ERRORS:
+        return Severity(LOUD)
+    return Severity(FIRST if finding.verdict.order <= 1 else HIGHER)
+
+
+def _edge(finding: Finding, seen: Circumstances) -> str:
+    """Why hardly anybody meets it; nothing where somebody does."""
+    if finding.random and finding.kind == VALUE:
+        return "a random function that draws other numbers"
+    if seen.nan:
+        return f"{UNVALIDATED}: NaN"
+    if seen.empty:
+        return "empty tensors"
+    if seen.index:
+        return f"{UNVALIDATED}: an index out of range"
+    if seen.mixed and finding.kind in (*_ERRORS, MALFORMED):
+        return f"mixed types: {', '.join(seen.mixed)}"
+    if seen.option:
+        return f"an option of {seen.option}"
+    if seen.internal:
+        return "not a public API"
+    return "a deprecated API" if seen.deprecated else ""
+
+
+def silent(finding: Finding) -> bool:
+    """Whether nothing warns: a number, finite and wrong."""
+    return finding.kind not in (*_ERRORS, NONFINITE, MALFORMED)
+
+
+def reverse(finding: Finding) -> bool:
+    """Whether reverse mode is affected, which most people use."""
+    return any("r" in s.modes for s in finding.verdict.scenarios)
+
+
+def modes_disagree(finding: Finding) -> bool:
+    """Whether the library contradicts itself: another mode of the same order is right."""
+    verdict = finding.verdict
+    return finding.kind in (GRADIENT, NONFINITE) and 0 < len(verdict.scenarios) < 2**verdict.order

@@ -1,0 +1,112 @@
+"""What was found in one release, as a page of Markdown: bugs, each with what people say of it. Made of stores and judgements alone."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from gradfuzz.bugs.bug import Bug, bugs_of
+from gradfuzz.bugs.judgements import JUDGEMENTS, Judgement
+from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.labels import NEW, web_link
+from gradfuzz.store import Records
+from gradfuzz.targets.homes import homes
+
+_MARKS = re.compile(r"([\\`*_\[\]<>|#~])")  # what Markdown reads as more than itself
+
+
+@dataclass(frozen=True)
+class Source:
+    """What one store brings to a page: its confirmed findings, and its campaigns with their totals."""
+
+    findings: tuple[Finding, ...]
+    campaigns: tuple[dict[str, Any], ...]
+
+
+def source_of(store: Records) -> Source:
+    return Source(tuple(store.findings()), tuple({**row, **store.totals(row["id"])} for row in store.campaigns()))
+
+
+def found_page(release: tuple[str, str], sources: Sequence[Source], judgements: Sequence[Judgement]) -> str:
+    """The page of one release. A finding that several stores have is one, met as often as in all of them."""
+    bugs = bugs_of([f for source in sources for f in source.findings if (f.target, f.version) == release], judgements)
+    home = homes().get(release[0])
+    lines = [f"# Found in {_text(home.title if home is not None else release[0])} {_text(release[1])}", ""]
+    lines += [_campaign(row) for source in sources for row in source.campaigns if (row["target"], row["version"]) == release]
+    lines += ["", f"**{_counted(bugs)}**", "", "Made by `gradfuzz found` from stores and judgements."]
+    for grade, group in groupby(bugs, key=lambda bug: bug.severity.grade):
+        lines += ["", f"## {grade.title[0].upper()}{grade.title[1:]}", "", grade.reason, ""]
+        members = list(group)
+        lines += _folded(members) if grade.folded else [line for bug in members for line in _bug(bug)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _campaign(row: dict[str, Any]) -> str:
+    return (
+        f"- a campaign of {sum(row['counts'].values()):,} mutants in {row['cpu']:.0f} seconds of processor time, "
+        f"{_text(row['status'])}, begun {_text(row['created'])}"
+    )
+
+
+def _counted(bugs: Sequence[Bug]) -> str:
+    """How many there are, and what people say of them."""
+    findings = sum(len(bug.findings) for bug in bugs)
+    said = Counter(bug.judged or "not judged" for bug in bugs)
+    words = ", ".join(f"{said[word]} {word}" for word in (*JUDGEMENTS, "not judged") if said[word])
+    reported = sum(bug.label_name != NEW for bug in bugs)
+    return f"{len(bugs)} bugs in {findings} findings: {words or 'none'}; {reported} of the bugs are labelled known or by design."
+
+
+def _bug(bug: Bug) -> list[str]:
+    leading = bug.leading
+    lines = [f"### {_text(bug.title)}", ""]
+    because = f"; {_text(bug.severity.because)}" if bug.severity.because else ""
+    lines.append(f"`{_code(bug.id)}`: {_text(bug.label_name)}{', proven' if bug.proven else ''}{because}. Shows in {_text(bug.affects)}.")
+    if len(bug.apis) > 1:
+        lines.append(f"Also in {', '.join(f'`{_code(api)}`' for api in bug.apis[1:])}.")
+    for label in dict.fromkeys(f.label for f in bug.findings if f.label is not None):
+        link = web_link(label.link)
+        lines.append(
+            f"{_text(label.label.capitalize())}: {_text(label.reason)}{f' <{link}>' if link and not set('<> ') & set(link) else ''}"
+        )
+    for judgement, why in dict.fromkeys((j.judgement, j.why) for j in bug.judgements):
+        lines.append(f"**Judged {judgement}**: {_text(why)}")
+    lines += ["", "```python", *_fenced(leading.text), "```", ""]
+    numbers = f"expected `{_code(leading.verdict.expected)}`, actual `{_code(leading.verdict.actual)}`"
+    findings = ", ".join(f"`{_code(f.id)}`" for f in bug.findings)
+    return [*lines, f"{numbers}; findings: {findings}", ""]
+
+
+def _folded(bugs: Sequence[Bug]) -> list[str]:
+    lines = ["| bug | what | why here | judgement |", "| --- | --- | --- | --- |"]
+    for bug in bugs:
+        said = "; ".join(f"{j.judgement}: {j.why}" for j in {(j.judgement, j.why): j for j in bug.judgements}.values())
+        lines.append(f"| `{_code(bug.id)}` | {_text(bug.title)} | {_text(bug.severity.because)} | {_text(said)} |")
+    return lines
+
+
+def _text(value: object) -> str:
+    """Text that is not ours as Markdown that means itself, in one line."""
+    return _MARKS.sub(r"\\\1", _plain(value))
+
+
+def _code(value: object) -> str:
+    """The same between backticks, where nothing can be escaped."""
+    return _plain(value).replace("`", "'").replace("|", "¦")
+
+
+def _plain(value: object) -> str:
+    return _spelt(" ".join(str(value).split()))
+
+
+def _spelt(line: str) -> str:
+    """What cannot be seen is spelt out."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+
+
+def _fenced(text: str) -> list[str]:
+    return [_spelt(line).replace("```", "'''") for line in text.rstrip().splitlines()]

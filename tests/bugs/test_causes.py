@@ -1,0 +1,129 @@
+"""Findings of one cause are one bug, whatever names, orders and modes they were met under; findings of two causes are two."""
+
+import pytest
+
+from gradfuzz.bugs.bug import bugs_of, find_bug
+from gradfuzz.bugs.names import names_of
+from gradfuzz.errors import StoreError
+from gradfuzz.findings.labels import Label
+from tests.bugs.made import made
+
+ONE = [
+    ("aliases, methods, in place and overloads", [
+        made("torch.xlogy", scenarios=["reverse"]), made("torch.special.xlogy", "nonfinite"), made("torch.Tensor.xlogy_", "accuracy"),
+        made("torch.ops.aten.xlogy.OutTensor", "kink"), made("torch.nn.functional.hardtanh", rule="XlogyBackward0"),
+    ]),
+    ("modules and functions, in every number of dimensions", [
+        made("torch.nn.LPPool1d"), made("torch.nn.functional.lp_pool2d", "nonfinite"), made("torch.nn.LPPool3d", "tail"),
+    ]),
+    ("an alias by another name", [
+        made("torch.Tensor.clip_"), made("torch.clamp", "nonfinite"), made("torch.foo", "kink", rule="ClampBackward1"),
+    ]),
+    ("a wrong first derivative and the second", [
+        made("torch.det", scenarios=["forward"]), made("torch.det", scenarios=["reverse-over-forward", "forward-over-forward"]),
+    ]),
+    ("a wrong forward mode within the formula of the reverse one", [made(scenarios=["forward"]), made(scenarios=["forward-over-reverse"])]),
+    ("nestings over one formula", [made(scenarios=["reverse-over-forward"]), made("torch.sin", "nonfinite", ["forward-over-forward"])]),
+    ("one message in many functions", [
+        made("torch.addr", "status", symptom="Error found dtype T but expected T"),
+        made("torch.nn.HuberLoss", "status", ["forward"], symptom="Error found dtype T but expected T"),
+    ]),
+    ("one message that ends with names", [
+        made("torch.linalg.eigh", "status", subject="any at order 3", symptom=f"{'one of the variables ' * 4} which is output of {name}")
+        for name in ("MaskedFill", "AsStrided")
+    ]),
+    ("one way of running at several orders", [
+        made("torch.sin", "way", ["batched reverse"]), made("torch.Tensor.sin", "way", ["batched forward-over-reverse"]),
+        made("torch.sin_", "value", ["batched direct"]),
+    ]),
+    ("one label", [
+        made("torch.det", scenarios=["forward-over-forward"], label=Label("known", "saved factors", "https://a")),
+        made("torch.linalg.solve", scenarios=["reverse-over-forward"], label=Label("known", "saved factors", "https://a")),
+    ]),
+    ("writes in place that nobody recorded", [
+        made(f"torch.Tensor.logical_{name}_", scenarios=modes, expected=0.0, mutates=True)
+        for name, modes in (("and", ["reverse", "forward"]), ("or", ["reverse"]))
+    ]),
+    ("primitives and the functions they serve", [
+        made("jax.lax.sin_p.bind", target="jax", text='x = tensor((), "float64", full(0.5))\ny = jax.numpy.sin(x)\n'),
+        made("jax.numpy.sin", "nonfinite", target="jax", text='x = tensor((), "float64", full(0.5))\ny = jax.numpy.sin(x)\n'),
+    ]),
+]  # fmt: skip
+
+TWO = [
+    ("two functions", [made("torch.sin"), made("torch.cos")]),
+    ("two formulas of one rule", [made(scenarios=["reverse"]), made(scenarios=["forward"])]),
+    ("a first derivative that does not explain the second", [
+        made(scenarios=["forward"]), made(scenarios=["reverse-over-reverse", "forward-over-reverse", "forward-over-forward"]),
+    ]),
+    ("two calls in place with rules of their own", [
+        made(f"torch.Tensor.{name}_", rule=f"{name}Backward0", expected=0.0, mutates=True) for name in ("sin", "cos")
+    ]),
+    ("two calls in place whose derivative is another number", [made(f"torch.Tensor.{name}_", mutates=True) for name in ("sin", "cos")]),
+    ("two messages of one function", [made(kind="status", symptom="no such size"), made(kind="status", symptom="no such type")]),
+    ("one message at two orders, where the order is part of it", [
+        made(kind="status", subject=f"any at order {n}", symptom="modified by an inplace operation") for n in (1, 3)
+    ]),
+    ("two ways of running", [made(kind="way", scenarios=["batched reverse"]), made(kind="way", scenarios=["compiled reverse"])]),
+    ("a wrong number and an error", [made(), made(kind="status", symptom="no such size")]),
+    ("two labels of one rule", [
+        made("torch.det", scenarios=["forward"], label=Label("known", "at singular matrices", "https://a")),
+        made("torch.det", scenarios=["forward-over-forward"], label=Label("known", "saved factors", "https://b")),
+    ]),
+    ("two libraries", [made(), made("jax.numpy.sin", target="jax", text='x = tensor((), "float64", full(0.5))\ny = jax.numpy.sin(x)\n')]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("findings", [f for _, f in ONE], ids=[name for name, _ in ONE])
+def test_one_cause_is_one_bug(findings):
+    assert [len(bug.findings) for bug in bugs_of(findings)] == [len(findings)]
+    assert len({f.id for f in findings}) == len(findings)  # they were findings of their own
+
+
+@pytest.mark.parametrize("findings", [f for _, f in TWO], ids=[name for name, _ in TWO])
+def test_two_causes_are_two_bugs(findings):
+    assert len(bugs_of(findings)) == 2
+
+
+def test_the_order_in_which_they_were_met_changes_nothing():
+    findings = [f for _, group in ONE[:6] for f in group]
+    assert [b.id for b in bugs_of(findings)] == [b.id for b in bugs_of(findings[::-1])]
+
+
+def test_a_bug_that_is_met_again_keeps_its_name():
+    first = bugs_of([made("torch.det", scenarios=["forward"])])[0]
+    later = bugs_of([made("torch.det", scenarios=["forward"]), made("torch.linalg.det", scenarios=["forward-over-forward"])])[0]
+    assert first.id == later.id and first.id.startswith("bug-det-")
+
+
+def test_a_bug_is_found_by_the_beginning_of_its_name():
+    bugs = bugs_of([made("torch.sin"), made("torch.cos")])
+    assert find_bug(bugs, "bug-cos").leading.api == "torch.cos"
+    with pytest.raises(StoreError, match="could be any of"):
+        find_bug(bugs, "bug-")
+    with pytest.raises(StoreError, match="no bug starts with"):
+        find_bug(bugs, "bug-tan")
+
+
+def test_a_label_does_not_hide_a_neighbour():
+    known = made("torch.det", scenarios=["forward"], label=Label("known", "at singular matrices", "https://a"))
+    assert bugs_of([known])[0].label_name == "known"
+    assert bugs_of([known, made("torch.linalg.det", "nonfinite", ["forward"])])[0].label_name == "new"
+
+
+@pytest.mark.parametrize("target", ["torch", "jax", "tensorflow"])
+def test_what_a_folder_says_of_names_is_used(target):
+    names = names_of(target)
+    assert names.functions and names.internal
+
+
+def test_names_of_a_target_that_nobody_knows_are_read_by_themselves():
+    assert names_of("nobody").stem("nobody.nn.MaxPool2d") == names_of("nobody").stem("nobody.max_pool3d_") == "max_pool"
+
+
+def test_what_several_campaigns_have_met_is_one_finding_and_each_release_has_its_own():
+    again = [made(times=2, campaign=1), made(times=3, campaign=2)]
+    (bug,) = bugs_of(again)
+    assert [(f.times, f.campaign) for f in bug.findings] == [(5, 2)]
+    (bug,) = bugs_of([*again, made(version="2.0")])
+    assert sorted(f.version for f in bug.findings) == ["1.0", "2.0"]

@@ -1,0 +1,44 @@
+"""A bug that shows everywhere is called ordinary however small its example is; one that shows at a point is not."""
+
+import numpy as np
+import pytest
+
+from gradfuzz.findings.inside.confirm import Confirmed, confirm
+from gradfuzz.findings.inside.neighbours import neighbours
+from gradfuzz.findings.inside.suspicion import Suspicion
+from gradfuzz.oracles.check import Options, examine
+from gradfuzz.program import parse
+from gradfuzz.program.values import materialise
+from gradfuzz.targets.homes import language_for
+
+
+def test_neighbours_are_not_empty_of_one_type_and_of_ordinary_numbers():
+    text = (
+        'x = tensor((2, 0), "float16", listed([0.0]))\na = tensor((), "complex64", full(1e30), structure=None)\n'
+        'n = tensor((2,), "uint8", full(1.0))\ni = tensor((0,), "int64", listed([1]), grad=False)\ny = torch.add(x, a)\n'
+    )
+    found = list(neighbours(parse(text, language_for("torch"))))
+    assert len(found) == len({str(p) for p in found}) == 3
+    for program in found:
+        recipes = program.inputs
+        assert {recipes[name].dtype for name in "xan"} == {"float64"} and recipes["i"].dtype == "int64"
+        assert all(r.elements for r in recipes.values()) and recipes["x"].shape == (2, 2)
+        numbers = np.concatenate([materialise(recipes[name]).ravel() for name in "xan"])
+        assert (np.abs(numbers) > 1e-3).all() and (np.abs(numbers) < 3).all() and len(np.unique(numbers)) == numbers.size
+
+
+def confirmed(target, text, kind):
+    program = parse(text, target.language)
+    options = Options(order=1)
+    verdict = next(v for v in examine(target, program, options).findings if v.kind == kind)
+    seen = confirm(target, Suspicion(program.api, program, (), options, verdict), 1.0)
+    assert seen is not None and Confirmed.from_json(seen.to_json()).ordinary is seen.ordinary
+    return seen
+
+
+@pytest.mark.parametrize("text, kind, ordinary", [
+    ('x = tensor((2,), "float64", full(3.0))\ny = planted_torch.wrong_backward(x)\n', "gradient", True),
+    ('x = tensor((), "float64", full(0.0))\nz = torch.mul(x, x)\nw = torch.mul(z, z)\ny = torch.sqrt(w)\n', "nonfinite", False),
+])  # fmt: skip
+def test_a_bug_is_looked_for_at_ordinary_numbers(torch_target, text, kind, ordinary):
+    assert confirmed(torch_target, text, kind).ordinary is ordinary

@@ -1,0 +1,137 @@
+"""How grave a finding is, by what is stored of it; and that the gravest comes first."""
+
+import pytest
+
+from gradfuzz.bugs import severity as grades
+from gradfuzz.bugs.bug import bugs_of
+from gradfuzz.bugs.severity import GRADES, severity
+from gradfuzz.findings.labels import Label
+from tests.bugs.made import ORDINARY, made
+
+
+def at(shape="(2,)", dtype="float64", values="listed([0.5, 2.0])", call="torch.sin(x)", more=""):
+    return f'x = tensor({shape}, "{dtype}", {values})\n{more}y = {call}\n'
+
+
+INDEX = 'i = tensor((2,), "int64", listed([0, 9000]), grad=False)\n'
+BESIDE = 'a = tensor((2,), "{}", listed([1.0, 2.0]), grad=False)\n'
+
+CASES = [
+    ("silent", "", made()),
+    ("silent", "", made(text=at(values="full(0.0)"))),  # examples are shrunk towards zero: being there says nothing
+    ("silent", "", made(kind="way", scenarios=["batched reverse"])),
+    ("silent", "", made(text=at(more='m = tensor((2,), "bool", full(1.0), grad=False)\n'))),
+    ("silent-higher", "", made(scenarios=["forward-over-reverse"])),
+    ("silent-higher", "", made(scenarios=["reverse-over-forward-over-reverse"])),
+    ("loud", "", made(kind="nonfinite", actual=float("nan"))),
+    ("loud", "", made(kind="status", symptom="no such size")),
+    ("loud", "take its process down", made(kind="crash", scenarios=["direct"], oracle="process", text=at(values="listed([1e30, 1.0])"))),
+    ("region", "digits are lost", made(kind="accuracy")),
+    ("region", "beside larger", made(kind="tail")),
+    ("region", "lower precision", made(kind="precision")),
+    ("region", "huge or tiny", made(text=at(values="listed([1e-8, 1.0])"))),
+    ("region", "huge or tiny", made(kind="nonfinite", text=at(values="scaled(listed([0.5, 2.0]), 1e26)"))),
+    ("region", "huge or tiny", made(kind="status", symptom="not invertible", text=at(values="listed([1e25, 1.0])"))),
+    ("region", "float16", made(text=at(dtype="float16"))),
+    ("region", "complex128 meets float64", made(text=at(more=BESIDE.format("complex128")))),
+    ("point", "at a kink", made(kind="kink")),
+    ("point", "zero or infinite", made(kind="nonfinite", text=at(values="full(0.0)"))),
+    ("point", "infinity", made(text=at(values='listed([float("inf"), 1.0])'))),
+    ("point", "infinity", made(kind="nonfinite", text=at(call='torch.linalg.vector_norm(x, float("inf"))'))),
+    ("form", "", made(kind="malformed")),
+    ("documented", "labelled so", made(label=Label("by-design", "it says so", "https://a"))),
+    ("edge", "unvalidated argument: NaN", made(text=at(values='planted(listed([0.5, 2.0]), float("nan"), 3)'))),
+    ("edge", "unvalidated argument: NaN", made(text=at(call='torch.clamp(x, float("nan"))'))),
+    ("edge", "index out of range", made(kind="status", symptom="Error index is out of bounds for dimension")),
+    ("edge", "index out of range", made(kind="crash", oracle="process", text=at(more=INDEX))),
+    ("edge", "empty tensors", made(text=at(shape="(2, 0)", values="full(0.0)"))),
+    ("edge", "empty tensors", made(kind="status", symptom="Error expected grad_output to have non zero size for n")),
+    ("edge", "mixed types: bfloat16, float64", made(kind="status", symptom="dtype", text=at(more=BESIDE.format("bfloat16")))),
+    ("edge", "mixed types: float64, uint8", made(kind="malformed", text=at(more=BESIDE.format("uint8")))),
+    ("edge", "an option of 1e-30", made(text=at(call="torch.nn.functional.normalize(x, eps=1e-30)"))),
+    ("edge", "draws other numbers", made(kind="value", random=True)),
+    ("edge", "not a public API", made("torch.ops.aten.norm.ScalarOpt_dim_dtype")),
+    ("edge", "deprecated", made("torch.triangular_solve")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("grade, because, finding", CASES, ids=[f"{g}-{b}-{i}" for i, (g, b, _) in enumerate(CASES)])
+def test_a_finding_has_its_grade_and_says_why(grade, because, finding):
+    given = severity(finding)
+    assert given.grade.name == grade and because in given.because
+
+
+def test_every_grade_has_a_reason_and_a_case():
+    assert {grade for grade, _, _ in CASES} == {grade.name for grade in GRADES}
+    assert all(len(grade.reason) > 20 for grade in GRADES)
+    assert [grade.name for grade in GRADES if grade.folded] == ["documented", "edge"]  # nothing that may be a bug is folded away
+
+
+def test_what_is_empty_is_called_so_whatever_the_complaint():
+    empty = made(kind="status", symptom="index is out of range", text=at(shape="(0,)", values="full(0.0)"))
+    assert severity(empty).because == "empty tensors"
+
+
+def test_an_index_that_may_lie_in_the_output_is_not_called_out_of_range():
+    """An unpooling takes indices into what it makes: only a death, which says nothing, is put down to them."""
+    assert severity(made(text=at(more=INDEX))).grade is grades.FIRST
+    assert severity(made(kind="status", symptom="view size is not compatible", text=at(more=INDEX))).grade is grades.LOUD
+
+
+def test_a_negative_dimension_is_an_ordinary_option():
+    assert severity(made(text=at(shape="(1, 1, 2)", call="torch.sum(x, -3)"))).grade is grades.FIRST
+
+
+def test_bugs_come_in_the_order_of_their_grades():
+    findings = [made(f"torch.nn.functional.f{i}", f.kind, f.verdict.names, text=f.text, symptom=f"{f.verdict.symptom} {i}",
+                     oracle=f.verdict.oracle, label=f.label, actual=f.verdict.actual)
+                for i, (_, _, f) in enumerate(reversed(CASES[:-2]))]  # fmt: skip
+    order = [GRADES.index(bug.severity.grade) for bug in bugs_of(findings)]
+    assert order == sorted(order) and len(set(order)) == len(GRADES)
+
+
+def test_within_a_grade_the_new_comes_first_then_reverse_mode_then_the_public():
+    known = made("torch.tan", label=Label("known", "reported", "https://a"))
+    forward, both, plain = made("torch.cos", scenarios=["forward"]), made("torch.exp", scenarios=["reverse", "forward"]), made()
+    assert [b.leading.api for b in bugs_of([known, forward, both, plain])] == ["torch.sin", "torch.exp", "torch.cos", "torch.tan"]
+
+
+def test_a_bug_is_as_grave_as_its_gravest_finding_which_leads():
+    internal, public = made("torch.ops.aten.sin.default"), made("torch.sin", "nonfinite", text=at(values="full(0.0)"))
+    (bug,) = bugs_of([internal, public])
+    assert bug.leading == public and bug.severity.grade is grades.POINT
+
+
+def test_numbers_that_cannot_be_made_are_taken_as_ordinary(monkeypatch):
+    monkeypatch.setattr("gradfuzz.bugs.circumstances.materialise", lambda recipe: 1 / 0)
+    assert severity(made(text=ORDINARY)).grade is grades.FIRST
+
+
+ZEROS = at(values="full(0.0)")
+
+
+@pytest.mark.parametrize(
+    "grade, finding",
+    [
+        ("silent", made(text=ZEROS, ordinary=True)),
+        ("silent", made(text=at(shape="(0,)", values="full(0.0)"), ordinary=True)),
+        ("silent", made(text=at(dtype="float16"), ordinary=True)),
+        ("silent-higher", made(text=at(values="listed([1e30, 1.0])"), scenarios=["forward-over-reverse"], ordinary=True)),
+        ("loud", made(kind="nonfinite", text=ZEROS, ordinary=True)),
+        ("loud", made(kind="status", symptom="dtype", text=at(more=BESIDE.format("bfloat16")), ordinary=True)),
+        ("edge", made(kind="status", symptom="expected grad_output to have non zero size", ordinary=True)),  # an output of no size
+        ("edge", made("torch.ops.aten.norm.ScalarOpt_dim_dtype", ordinary=True)),  # nobody calls it, wherever it shows
+        ("point", made(text=ZEROS, ordinary=False)),
+        ("point", made(text=at(values="full(1.0)"), ordinary=False)),  # a tie
+        ("region", made(text=at(values="listed([0.5, 2.0])"), ordinary=False)),
+        ("region", made(kind="status", symptom="no such size", ordinary=False)),
+        ("edge", made(text=at(shape="(0,)", values="full(0.0)"), ordinary=False)),
+    ],
+)
+def test_what_shows_at_its_neighbours_is_ordinary_and_what_does_not_is_none(grade, finding):
+    assert severity(finding).grade.name == grade
+
+
+def test_whether_it_is_ordinary_is_kept():
+    for said in (True, False, None):
+        assert type(made()).from_json(made(ordinary=said).to_json()).ordinary is said
