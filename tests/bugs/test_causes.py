@@ -16,6 +16,7 @@ ONE = [
     ("modules and functions, in every number of dimensions", [
         made("torch.nn.LPPool1d"), made("torch.nn.functional.lp_pool2d", "nonfinite"), made("torch.nn.LPPool3d", "tail"),
     ]),
+    ("names whose capitals are no words", [made("torch.nn.SiLU"), made("torch.nn.functional.silu", "nonfinite")]),
     ("an alias by another name", [
         made("torch.Tensor.clip_"), made("torch.clamp", "nonfinite"), made("torch.foo", "kink", rule="ClampBackward1"),
     ]),

@@ -62,11 +62,11 @@ def _cause(finding: Finding) -> tuple[str, ...]:
     verdict = finding.verdict
     where = next(((s.way, s.device) for s in verdict.scenarios if s.way or s.device), ("", ""))
     if verdict.oracle == "process":
-        return (verdict.kind, subject(finding))
+        return (verdict.kind, _run_together(subject(finding)))
     if verdict.kind in (STATUS, INTERNAL) and verdict.symptom:
         blamed = verdict.subject if verdict.subject.startswith(ANYBODY) else ""
         return ("says", blamed, " ".join(verdict.symptom.split()[:TELLING_WORDS]))
-    who = verdict.subject if verdict.subject == ANYBODY else subject(finding)
+    who = verdict.subject if verdict.subject == ANYBODY else _run_together(subject(finding))
     if any(where):
         return ("way", who, *where)
     if verdict.kind in (STATUS, INTERNAL, MALFORMED, VALUE):
@@ -74,6 +74,11 @@ def _cause(finding: Finding) -> tuple[str, ...]:
     if finding.mutates and not finding.rule and verdict.kind == GRADIENT and verdict.expected == 0:
         return ("unrecorded",)  # what was written over keeps its derivative, and no rule was at work: the write is not on the books
     return ("wrong", who)
+
+
+def _run_together(name: str) -> str:
+    """Without what stands between words: modules and rules are not always cut into words as functions are (SiLU, silu)."""
+    return name.replace("_", "")
 
 
 def one_formula(a: Finding, b: Finding) -> bool:
