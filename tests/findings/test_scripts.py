@@ -45,6 +45,28 @@ def test_every_nesting_has_its_script(modes):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("call", ["torch.exp(x)", "torch.zeros_like(x)"])
+def test_a_direct_run_in_another_way_differentiates_nothing(call):
+    """A function without a derivative has outputs all the same."""
+    program = parse(f'x = tensor((2, 3), "float64", uniform(0.5, 1.5, seed=1))\ny = {call}\n', language_for("torch"))
+    for oracle in ("status", "value"):
+        verdict = Verdict("disagree", oracle, oracle, 0, [Scenario((), "traced")], "differs", 1.0, 2.0, 1e-9)
+        source = script(Finding("torch", "2.13.0", program.api, verdict, program, True))
+        done = subprocess.run([sys.executable, "-W", "ignore", "-c", source], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_digits_that_are_lost_are_told_by_the_ladder_where_the_checks_agree_on_no_number():
+    """trigamma is right to nine digits."""
+    text = 'x = tensor((), "float64", full(0.5635831276337798))\ny = torch.lgamma(x)\n'
+    program = parse(text, language_for("torch"))
+    detail = {"element": "x[]", "numeric": 1.0, "base": ["r"]}
+    verdict = Verdict("disagree", "gradient", "accuracy", 2, [Scenario(("r", "r"))], "lost", None, 1.0 + 3.5e-10, 1e-12, detail)
+    source = script(Finding("torch", "0", program.api, verdict, program, True))
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1, done.stdout + done.stderr
+
+
 def scripts_of_all_ways(target, call):
     """A process for each library: the script of every way and mode at a healthy function, one after the other."""
     program = parse(f'x = tensor((2, 3), "float64", uniform(0.5, 1.5, seed=1))\ny = {call}\n', language_for(target))

@@ -226,7 +226,10 @@ def contract(weights: list[Array], arrays: list[Array]) -> float:
             return math.nan
         if array.dtype.itemsize < 8:
             array = array.astype(np.float64)
-        total += np.vdot(weight, array).real
+        part = np.vdot(weight, array).real
+        if part != part:
+            part = np.vdot(weight[weight != 0], array[weight != 0]).real  # what has no weight says nothing, be it NaN
+        total += part
     return float(total)
 
 

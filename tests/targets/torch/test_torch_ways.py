@@ -91,6 +91,28 @@ def test_another_layout_agrees_where_an_operator_takes_it_and_is_unsupported_whe
     assert not not_taken.findings and not ran(not_taken, way)
 
 
+def test_zeros_that_a_sparse_tensor_does_not_store_have_a_gradient_too(target):
+    text = 'x = tensor((2, 2), "float64", listed([0.0, 0.7, 0.0, 1.3]))\ny = torch.log1p(x)\n'
+    seen = examine(target, parse(text, target.language), Options(1, ways=("sparse",)))
+    assert not seen.findings and ran(seen, "sparse"), [v.reason for v in seen.findings]
+
+
+def test_what_reads_memory_is_another_function_of_another_layout(target):
+    text = 'x = tensor((5,), "float64", full(1.0))\ny = torch.as_strided_copy(x, (2, 2), (1, 1))\n'
+    assert not examine(target, parse(text, target.language), Options(1, ways=("channels-last", "strided"))).findings
+
+
+@pytest.mark.parametrize("text", [
+    'x = tensor((2, 2), "float64", listed([0.0, 8.5, 0.0, 8.4]), layout="transposed")\ny = torch.Tensor.sqrt_(x)\n',
+    'x = tensor((4, 4), "complex128", integers(-3, 4, seed=7))\ny = torch.arcsinh(x)\n',
+    'x = tensor((12,), "float64", normal(seed=1))\na = tensor((), "float64", full(0.0))\ny = torch.nn.functional.kl_div(x, a)\n',
+])  # fmt: skip
+def test_an_infinite_slope_does_not_make_its_neighbours_wrong(target, text):
+    """Whichever element it is at, and however the input lies in memory."""
+    seen = examine(target, parse(text, target.language), Options(1))
+    assert not seen.findings, [v.reason for v in seen.findings]
+
+
 @pytest.mark.parametrize("way", [
     "dynamo", "aot_eager", "decomposed", "compiled-outside", "compiled-batched", "compiled-jacobian", "compiled-aliased", "compiled-hooked",
     *COMPILED_RULES,

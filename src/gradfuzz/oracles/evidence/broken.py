@@ -10,7 +10,7 @@ import numpy as np
 
 from gradfuzz.oracles.evidence.case import Case, special
 from gradfuzz.oracles.evidence.line import Line
-from gradfuzz.oracles.evidence.narrowing import Place, alike, spread
+from gradfuzz.oracles.evidence.narrowing import Place, alike, single, spread
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.targets.base.protocol import Outcome
 from gradfuzz.targets.base.scenario import Scenario
@@ -34,8 +34,11 @@ class Broken:
 
     @cached_property
     def probed(self) -> list[tuple[Place, Line]]:
-        """Lines along single elements, spread over the inputs."""
-        lines = [self.case.line(along, ()) for along in spread(self.trial, PROBED)]
+        """Lines along single elements: one for each special number, where edges are; the others are spread over the inputs."""
+        trial = self.trial
+        numbers = {(i, trial.inputs[i].reshape(-1)[j].item()): (i, j) for i, j in sorted(self.special, reverse=True)}
+        chosen = [single(trial, place, trial.point.scales[place[0]]) for place in sorted(numbers.values())[:PROBED]]
+        lines = [self.case.line(along, ()) for along in (*chosen, *spread(trial, PROBED)[: PROBED - len(chosen)])]
         return [(_moved(line), line) for line in lines]
 
     @property
@@ -45,7 +48,7 @@ class Broken:
 
     def due_to(self, places: Iterable[Place]) -> bool:
         """Whether the derivative is finite once these elements and those like them have been moved away: then no other is at fault."""
-        arrays = [np.array(x) for x in self.trial.inputs]
+        arrays = [np.array(x, order="C") for x in self.trial.inputs]  # of one that is transposed, reshape would write to a copy
         for index, flat in {other for place in places for other in alike(self.trial, place)}:
             value = arrays[index].reshape(-1)[flat]
             arrays[index].reshape(-1)[flat] = -ORDINARY if np.real(value) < 0 else ORDINARY

@@ -171,9 +171,10 @@ def _contracted(tape: Tape, gradients: Tensors, u: Sequence[Array]) -> Array:
 
 
 def _dot(a: Array, b: Array) -> float:
-    if a.dtype.kind == "c" or b.dtype.kind == "c":
-        return float(np.vdot(a, b).real)
-    return float(np.vdot(as_double(a), b))
+    total = float(np.vdot(a, b).real if a.dtype.kind == "c" or b.dtype.kind == "c" else np.vdot(as_double(a), b))
+    if total == total or a.shape != b.shape or b.all():
+        return total
+    return _dot(a[b != 0], b[b != 0])  # what is not moved says nothing, be it NaN
 
 
 def _tangents(tape: Tape, current: Tensors, leaves: Tensors, u: Tensors, again: bool) -> list[Any]:

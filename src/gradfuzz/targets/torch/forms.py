@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Function = Callable[[Sequence[torch.Tensor]], Any]
 NEIGHBOUR = 0.75
 INTERNAL = "INTERNAL ASSERT FAILED"
+MASKED_GRAD = "masked_grad" in (torch.Tensor.to_dense.__doc__ or "")  # since 2.1
 
 
 class NoForm(NotImplementedError):
@@ -62,7 +63,12 @@ def foreach(point: TorchPoint) -> Function:
 
 def sparse(point: TorchPoint) -> Function:
     """At inputs in coordinate form, where the operator takes them."""
-    return _elsewhere(point, lambda x: x.to_sparse(), lambda t: t.to_dense() if t.layout == torch.sparse_coo else None)
+    return _elsewhere(point, lambda x: x.to_sparse(), lambda t: _dense(t) if t.layout == torch.sparse_coo else None)
+
+
+def _dense(t: torch.Tensor) -> torch.Tensor:
+    """The tensor with the gradient of all its elements: by default only those that are stored have one."""
+    return t.to_dense(masked_grad=False) if MASKED_GRAD else t.to_dense()
 
 
 def jagged(point: TorchPoint) -> Function:

@@ -45,9 +45,10 @@ def to_numpy(tensor: torch.Tensor) -> Array:
 
 def dot(a: Array, b: Array) -> float:
     """Re⟨a, b⟩ over all elements, accumulated in double precision."""
-    if a.dtype.kind == "c" or b.dtype.kind == "c":
-        return float(np.vdot(a, b).real)
-    return float(np.vdot(as_double(a), b))
+    total = float(np.vdot(a, b).real if a.dtype.kind == "c" or b.dtype.kind == "c" else np.vdot(as_double(a), b))
+    if total == total or a.shape != b.shape or b.all():
+        return total
+    return dot(a[b != 0], b[b != 0])  # what is not moved says nothing, be it NaN
 
 
 def floating(value: Any) -> list[torch.Tensor]:
