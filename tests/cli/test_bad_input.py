@@ -22,7 +22,7 @@ CASES = [
     (("run", "nosuchlibrary"), "unknown target 'nosuchlibrary'; known targets:"),
     (("run", "torch", "--time", "soon"), "'soon' is not a time; write 90s, 5m or 1h30m"),
     (("run", "torch", "--time", "0s"), "no time at all"),
-    (("run", "torch", "--api", "torch.nosuch.*"), "no API with seeds fits 'torch.nosuch.*'"),
+    pytest.param(("run", "torch", "--api", "torch.nosuch.*"), "no API with seeds fits 'torch.nosuch.*'", marks=pytest.mark.slow),
     (("run", "torch", "--python", "no-such-python"), "there is no such interpreter"),
     (("run", "torch", "--scenario", "sideways"), "unknown scenario 'sideways'"),
     (("run", "torch", "--apis", "none.txt"), "--apis none.txt"),

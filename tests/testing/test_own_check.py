@@ -90,7 +90,17 @@ def test_a_modules_parameters_are_inputs():
     assert "parameters['weight'][0]" in str(error)
 
 
-def test_jax_functions():
+@pytest.fixture
+def jax_as_it_comes():
+    """JAX in single precision, whatever another test of this process has made of it."""
+    jax = pytest.importorskip("jax")
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", False)
+    yield
+    jax.config.update("jax_enable_x64", before)
+
+
+def test_jax_functions(jax_as_it_comes):
     jax = pytest.importorskip("jax")
     jnp = jax.numpy
 
@@ -106,7 +116,7 @@ def test_jax_functions():
     assert not jax.config.jax_enable_x64  # the check's double precision is its own affair
 
 
-def test_jax_single_precision_is_judged_by_what_its_rounding_explains():
+def test_jax_single_precision_is_judged_by_what_its_rounding_explains(jax_as_it_comes):
     jnp = pytest.importorskip("jax.numpy")
     assert gradfuzz.check_gradients(jnp.sin, jnp.ones(3)).verdicts[0].oracle == "precision"
 
