@@ -146,7 +146,7 @@ def test_a_long_temporary_folder_will_do(tmp_path, monkeypatch):
     long = tmp_path / ("long" * 30)
     long.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(long))
-    with Pool(Launch("torch"), 1) as pool:
+    with Pool(Launch("torch", timeout=60.0), 1) as pool:
         assert pool.run("about").kind == "done"
     assert list(long.iterdir()) == []
 

@@ -228,11 +228,3 @@ def test_a_finding_is_blamed_on_a_stage_and_its_short_script_shows_it(target, na
     (tmp_path / "script.py").write_text(text.replace(f"planted_ways.{name}(", f"planted_ways.{twin}("))
     done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_what_runs_on_another_device_is_the_same_and_a_device_that_is_not_here_is_unsupported(target):
-    made = program(target, "torch.exp(x)")
-    seen = examine(target, made, Options(2, device="cpu"))
-    assert seen.outcome == "agree" and [s for s in seen.trial.outcomes if s.device == "cpu" and s.order == 2]
-    missing = examine(target, made, Options(2, device="xpu"))
-    assert not missing.findings
