@@ -7,7 +7,7 @@ SHELL := /bin/bash
 
 MLX := examples/mlx_target
 
-.PHONY: run test lint types lines unit old-python pythons example elsewhere bench wheel clean
+.PHONY: run test test-all lint types lines unit old-python pythons example elsewhere bench wheel clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -28,6 +28,9 @@ run: $(VENV)/.run  ## fuzz PyTorch for a minute on all cores and write the repor
 	$(BIN)/gradfuzz report
 
 test: $(VENV)/.test lint types lines old-python unit example  ## lint, types, the rooms, the oldest Python, all tests
+
+test-all: test  ## and those that take minutes each
+	$(BIN)/pytest -n 2 -m slow
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check src tests benchmarks examples

@@ -9,6 +9,9 @@ from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import from_json, to_json, to_text
 
 
+pytestmark = pytest.mark.slow  # all of them are read, in one process
+
+
 @pytest.fixture(scope="module")
 def seeds(torch_target):
     return list(torch_target.seeds())

@@ -16,6 +16,7 @@ def test_a_steady_function_does_not_leak():
     assert not check_leaks(torch.sin, torch.ones(3, dtype=torch.float64)).leaks
 
 
+@pytest.mark.slow
 def test_functions_of_jax_are_run_too():
     jnp = pytest.importorskip("jax.numpy")
     assert not check_leaks(jnp.sin, np.ones(3), library="jax").leaks
@@ -38,6 +39,7 @@ def test_what_is_kept_from_every_run_is_a_leak():
     assert "memory grows by " in text
 
 
+@pytest.mark.slow
 def test_arrays_that_no_object_count_sees_are_a_leak_too():
     kept = []
 
