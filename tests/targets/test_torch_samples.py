@@ -8,7 +8,6 @@ import pytest
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import from_json, to_json, to_text
 
-
 pytestmark = pytest.mark.slow  # all of them are read, in one process
 
 
