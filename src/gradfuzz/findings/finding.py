@@ -10,6 +10,7 @@ from gradfuzz.findings.history import SHOWS
 from gradfuzz.findings.inside.same import finding_id, finding_key
 from gradfuzz.findings.labels import NEW, Label
 from gradfuzz.findings.proof import PROVEN, REFUTED, Proof
+from gradfuzz.findings.shown import Short
 from gradfuzz.mutate.edits import Edit
 from gradfuzz.oracles.kinds import in_words, title
 from gradfuzz.oracles.verdict import Verdict
@@ -47,6 +48,7 @@ class Finding:
     lost: str = ""  # why its script does not show what a fresh process has seen again
     ordinary: bool | None = None  # whether it shows at ordinary numbers, one type and nothing empty; None where nobody has looked
     releases: tuple[tuple[str, str], ...] = ()  # what other releases were asked, and what each said (findings/said.py)
+    short: Short | None = None  # the script that people paste; None where only the long one shows it
 
     @property
     def proven(self) -> bool:
@@ -87,6 +89,11 @@ class Finding:
     def label_name(self) -> str:
         return self.label.label if self.label else NEW
 
+    @property
+    def to_paste(self) -> str:
+        """The script that people are shown first: the short one, if it was seen to show the bug by itself."""
+        return self.short.script if self.short is not None else self.script
+
     def filed(self, key: str) -> Finding:
         """The finding with the id that belongs to a key."""
         return replace(self, id=finding_id(self.api, key))
@@ -101,7 +108,7 @@ class Finding:
             "limit": self.limit, "title": self.title, "explanation": self.explanation, "label": vars(self.label) if self.label else None,
             "reproducer": self.script, "script_output": self.script_output, "proof": self.proof.to_json() if self.proof else None,
             "salt": self.salt, "made": None if self.made is None else list(self.made), "lost": self.lost, "ordinary": self.ordinary,
-            "releases": dict(self.releases),
+            "releases": dict(self.releases), "short": self.short.to_json() if self.short else None,
         }  # fmt: skip
 
     @staticmethod
@@ -117,7 +124,7 @@ class Finding:
             data["limit"], Label(**data["label"]) if data["label"] else None, data["reproducer"], data.get("script_output", ""),
             data["id"], times, campaign, Proof.from_json(data.get("proof")), int(data.get("salt", 0)),
             None if data.get("made") is None else tuple(map(str, data["made"])), data.get("lost", ""), data.get("ordinary"),
-            tuple(dict(data.get("releases") or {}).items()),
+            tuple(dict(data.get("releases") or {}).items()), Short.from_json(data.get("short")),
         )  # fmt: skip
 
     def public(self) -> dict[str, Any]:
