@@ -78,6 +78,8 @@ def _show(f: Finding) -> None:
     say_lines(told_of(severity(f)))
     if f.label:
         say_lines(f"{f.label.label}: {f.label.reason} {f.label.link}")
+    for sentence in f.documented or ():
+        say_lines(sentence, "its docstrings say: ", INDENT)
     out.print()
     say_lines(f.explanation)
     out.print("\n[bold]Program[/]")

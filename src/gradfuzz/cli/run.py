@@ -14,7 +14,7 @@ from gradfuzz.cli.display import endings, status_line, watching
 from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.engine.config import DEFAULT_SECONDS, MOST_ORDER, Config
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.findings.labels import NEW
+from gradfuzz.findings.labels import NEWS
 from gradfuzz.pool.launch import Launch
 from gradfuzz.store.proofs import proofs_of
 from gradfuzz.surveys.depth import DEFAULT_ORDER
@@ -91,7 +91,7 @@ def run(
         state = run_mutants(config, store, resume, display)
     for line in (status_line(state), *endings(state)):
         say_lines(line, rest="  ")
-    new = [f for f in state.findings if f.label_name == NEW]
+    new = [f for f in state.findings if f.label_name in NEWS]
     again = f" --store {store}" if store != DEFAULT_STORE else ""
     with records(store) as opened:
         last = opened.campaign()

@@ -15,7 +15,6 @@ from gradfuzz.findings.inquiry import Answer, Inquiries
 from gradfuzz.findings.inside.confirm import Confirmed
 from gradfuzz.findings.inside.same import finding_key, probable_cause
 from gradfuzz.findings.inside.suspicion import Suspicion
-from gradfuzz.findings.labels import label_for
 from gradfuzz.findings.postmortem import Death, DeathDesk
 from gradfuzz.findings.proof import Proof, proof_from
 from gradfuzz.findings.script import script
@@ -278,10 +277,9 @@ class Triage:
         launch = self.launch
         finding = Finding(
             launch.target, self.pool.version, api, seen.verdict, seen.program, confirmed, seen.rule, seen.edits, seen.mutates, seen.random,
-            launch.modules, launch.timeout, label_for(launch.target, api, seen.rule, seen.verdict, seen.program), salt=seen.salt,
-            made=seen.made, ordinary=seen.ordinary,
+            launch.modules, launch.timeout, salt=seen.salt, made=seen.made, ordinary=seen.ordinary, documented=seen.documented,
         )  # fmt: skip
-        return replace(finding, script=script(finding))
+        return replace(finding.relabelled(), script=script(finding))
 
     # Settling ----------------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gradfuzz.findings.inside.documented import documented
 from gradfuzz.findings.inside.neighbours import is_ordinary, neighbours
 from gradfuzz.findings.inside.same import mark
 from gradfuzz.findings.inside.shrink import shrink_edits, shrink_program
@@ -38,6 +39,7 @@ class Confirmed:
     made: tuple[str, ...] | None = None  # what the Program makes once, outside the function; None where nobody has looked
     shrinking: float = 0.0  # seconds of the processor that making it small took
     ordinary: bool | None = None  # whether it shows at ordinary numbers, too; None where nobody has looked
+    documented: tuple[str, ...] | None = None  # what docstrings say about such things; None where nobody has looked
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -49,7 +51,7 @@ class Confirmed:
         return Confirmed(
             from_json(data["program"]), tuple(Edit.from_json(e) for e in data["edits"]), Verdict.from_json(data["verdict"]), data["rule"],
             data["mutates"], data["random"], int(data.get("salt", 0)), None if data.get("made") is None else tuple(data["made"]),
-            data["shrinking"], data.get("ordinary"),
+            data["shrinking"], data.get("ordinary"), None if data.get("documented") is None else tuple(data["documented"]),
         )  # fmt: skip
 
 
@@ -90,6 +92,7 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
     return Confirmed(
         smallest, tuple(kept), verdict or first, examination.rule, point is not None and point.mutates, point is not None and point.random,
         options.salt, None if point is None else tuple(point.made), shrinking, near is not None,
+        tuple(documented(target, suspicion.api, examination.rule)),
     )  # fmt: skip
 
 
