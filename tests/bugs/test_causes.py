@@ -109,7 +109,19 @@ def test_a_bug_is_found_by_the_beginning_of_its_name():
 def test_a_label_does_not_hide_a_neighbour():
     known = made("torch.det", scenarios=["forward"], label=Label("known", "at singular matrices", "https://a"))
     assert bugs_of([known])[0].label_name == "known"
-    assert bugs_of([known, made("torch.linalg.det", "nonfinite", ["forward"])])[0].label_name == "new"
+    beside = bugs_of([known, made("torch.linalg.det", "nonfinite", ["forward"])])
+    assert [bug.label_name for bug in beside] == ["known", "new"]
+    follows = bugs_of([known, made("torch.linalg.det", scenarios=["reverse-over-forward"])])
+    assert [len(bug.findings) for bug in follows] == [2]  # a derivative of what is wrong
+
+
+def test_a_composite_is_wrong_because_an_operator_inside_it_is():
+    inside = made("torch.nn.functional.layer_norm", scenarios=["reverse-over-forward"], rule="NativeLayerNormBackward0")
+    outer = made("torch.nn.TransformerEncoderLayer", scenarios=["reverse-over-forward"], rules=("AddBackward0", "NativeLayerNormBackward0"))
+    other = made("torch.nn.functional.gelu", scenarios=["reverse-over-forward"], rules=("AddBackward0", "MulBackward0"))
+    assert [{f.api for f in bug.findings} for bug in bugs_of([inside, outer])] == [{inside.api, outer.api}]
+    assert bugs_of([inside, outer])[0].leading is inside or bugs_of([inside, outer])[0].leading.api == inside.api
+    assert len(bugs_of([inside, other])) == 2 and len(bugs_of([outer, other])) == 2  # two composites share no cause by a part alone
 
 
 @pytest.mark.parametrize("target", ["torch", "jax", "tensorflow"])

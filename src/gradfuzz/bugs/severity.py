@@ -126,8 +126,12 @@ def _edge(finding: Finding, seen: Circumstances) -> str:
         return "empty tensors"
     if seen.index:
         return f"{UNVALIDATED}: an index out of range"
-    if seen.mixed and finding.kind in (*_ERRORS, MALFORMED):
+    if seen.narrow and finding.kind in (*_ERRORS, MALFORMED):
         return f"mixed types: {', '.join(seen.mixed)}"
+    if seen.endless and not seen.norm:
+        return "an infinite argument"  # an ordinary one was tried in its place
+    if seen.twice and finding.kind == NONFINITE and finding.verdict.order > 1:
+        return "one tensor passed twice"
     if seen.option:
         return f"an option of {seen.option}"
     if seen.internal:
