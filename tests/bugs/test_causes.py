@@ -37,6 +37,10 @@ ONE = [
         made("torch.sin", "way", ["batched reverse"]), made("torch.Tensor.sin", "way", ["batched forward-over-reverse"]),
         made("torch.sin_", "value", ["batched direct"]),
     ]),
+    ("calls in place whose tangents keep another type", [
+        made("torch.Tensor.sub_", "malformed", ["forward"], rule="SubBackward0", mutates=True),
+        made("torch.Tensor.pow_", "malformed", ["forward"], rule="PowBackward0", mutates=True),
+    ]),
     ("one label", [
         made("torch.det", scenarios=["forward-over-forward"], label=Label("known", "saved factors", "https://a")),
         made("torch.linalg.solve", scenarios=["reverse-over-forward"], label=Label("known", "saved factors", "https://a")),
@@ -64,6 +68,14 @@ TWO = [
     ("two messages of one function", [made(kind="status", symptom="no such size"), made(kind="status", symptom="no such type")]),
     ("one message at two orders, where the order is part of it", [
         made(kind="status", subject=f"any at order {n}", symptom="modified by an inplace operation") for n in (1, 3)
+    ]),
+    ("one message that names two operators, in two functions", [
+        made(api, "status", subject="any at order 1", symptom=f"{'one of the variables ' * 4} which is output of {name}")
+        for api, name in (("torch.vander", "AsStrided"), ("torch.linalg.cond", "LinalgInvEx"))
+    ]),
+    ("words that many formulas may say", [
+        made("torch.dist", "status", rule="DistBackward0", symptom="Error expected a tensor but got none"),
+        made("torch.scatter_reduce", "status", rule="ScatterReduceBackward0", symptom="Error expected a tensor but got none"),
     ]),
     ("two ways of running", [made(kind="way", scenarios=["batched reverse"]), made(kind="way", scenarios=["compiled reverse"])]),
     ("a wrong number and an error", [made(), made(kind="status", symptom="no such size")]),

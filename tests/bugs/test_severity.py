@@ -51,6 +51,8 @@ CASES = [
     ("edge", "empty tensors", made(kind="status", symptom="some error", empty=True)),  # of the direct run itself
     ("edge", "an infinite argument", made(kind="nonfinite", text=at(call='torch.nn.functional.softplus(x, beta=float("inf"))'))),
     ("edge", "passed twice", made(kind="nonfinite", scenarios=["reverse-over-reverse"], text=at(call="torch.dist(x, x)"))),
+    ("edge", "undocumented: scale", made(hidden=("scale",))),
+    ("region", "for a negated view", made(text=at(values="listed([0.5, 2.0]), layout=\"negated\""))),
     ("edge", "mixed types: bfloat16, float64", made(kind="status", symptom="dtype", text=at(more=BESIDE.format("bfloat16")))),
     ("edge", "mixed types: float64, uint8", made(kind="malformed", text=at(more=BESIDE.format("uint8")))),
     ("edge", "an option of 1e-30", made(text=at(call="torch.nn.functional.normalize(x, eps=1e-30)"))),

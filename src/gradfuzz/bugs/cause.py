@@ -41,7 +41,7 @@ def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
 
 def _own(key: tuple[str, ...], a: Finding, b: Finding) -> bool:
     """Whether a key is one of the two's own: two composites share no cause because they share a part."""
-    return key[1] == "label" or key in (causes(a)[0], causes(b)[0])
+    return key[1] in ("label", "says") or key in (causes(a)[0], causes(b)[0])
 
 
 def subject(finding: Finding) -> str:
@@ -60,6 +60,8 @@ def causes(finding: Finding) -> list[tuple[str, ...]]:
     """
     names = names_of(finding.target)
     found = [(finding.target, *_cause(finding))]
+    if found[0][1] == "says" and found[0][2] not in ("", ANYBODY):  # in one function, whichever operator is named
+        found.append((*found[0][:3], _run_together(subject(finding)), " ".join(found[0][3].split()[:TELLING_WORDS])))
     if found[0][1] in ("wrong", "way"):  # a composite is wrong because an operator inside it is: that one's bug
         found += [(finding.target, found[0][1], _run_together(names.of_rule(rule)), *found[0][3:]) for rule in finding.rules]
     if finding.label is not None:
@@ -74,10 +76,13 @@ def _cause(finding: Finding) -> tuple[str, ...]:
         return (verdict.kind, _run_together(subject(finding)))
     if verdict.kind in (STATUS, INTERNAL) and verdict.symptom:
         blamed = verdict.subject if verdict.subject.startswith(ANYBODY) else ""
-        return ("says", blamed, " ".join(verdict.symptom.split()[:TELLING_WORDS]))
+        named = blamed not in ("", ANYBODY)  # the message names the operator at fault, behind what all such messages say
+        return ("says", blamed, " ".join(verdict.symptom.split()[: None if named else TELLING_WORDS]))
     who = verdict.subject if verdict.subject == ANYBODY else _run_together(subject(finding))
     if any(where):
         return ("way", who, *where)
+    if verdict.kind == MALFORMED and finding.mutates:
+        return (verdict.kind, "in place")  # what is written to keeps its type, and its tangent does not
     if verdict.kind in (STATUS, INTERNAL, MALFORMED, VALUE):
         return (verdict.kind, who)
     if finding.mutates and not finding.rule and verdict.kind == GRADIENT and verdict.expected == 0:
@@ -100,6 +105,8 @@ def one_formula(a: Finding, b: Finding) -> bool:
         return a.label == b.label  # somebody has told them apart, or has not
     if a.label is not None or b.label is not None:
         return _explained(a, b)  # a label says what it is about: what it was not given to has another cause, or follows from it
+    if _cause(a)[:2] == ("says", ""):  # words that many formulas may say: two rules are two
+        return not (a.rule and b.rule) or subject(a) == subject(b)
     if "wrong" not in (_cause(a)[0], _cause(b)[0]):
         return True
     low, high = sorted((a.verdict, b.verdict), key=lambda v: v.order)

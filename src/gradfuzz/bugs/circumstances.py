@@ -21,6 +21,8 @@ SMALLEST, LARGEST = 1e-3, 1e3
 SMALLEST_OPTION, LARGEST_OPTION = 1e-12, 1e6
 # Integers of these types are indices and masks in their own right; narrower ones beside floating numbers are a mix of types.
 INDEX_TYPES = ("int64", "int32", "bool")
+# Views that are made on purpose or by few functions; what is merely strided or transposed is everywhere.
+VIEWS = ("negated", "conjugated", "expanded")
 HALVES = ("float16", "bfloat16")
 # How libraries complain about nothing, and about an index.
 _ABOUT_EMPTY = re.compile(
@@ -51,6 +53,7 @@ class Circumstances:
     endless: bool = False  # an argument is infinite
     norm: bool = False  # and may well be: the order of a norm
     twice: bool = False  # one tensor is passed twice to a call
+    view: str = ""  # a layout that few tensors have, and without which it does not show
     internal: bool = False
     deprecated: bool = False
 
@@ -85,6 +88,7 @@ def circumstances(finding: Finding) -> Circumstances:
         endless=any(np.isinf(o) for o in options),
         norm=any(_NORM.search(word) for call in program.calls() for word in (call.func, *(name for name, _ in call.kwargs))),
         twice=any(len(set(names)) < len(names) for names in map(_passed, program.calls())),
+        view=next((recipe.layout for recipe in program.inputs.values() if recipe.layout in VIEWS), ""),
         internal=names.is_internal(finding.api),
         deprecated=names.is_deprecated(finding.api),
     )

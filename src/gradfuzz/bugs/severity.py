@@ -109,6 +109,8 @@ def severity(finding: Finding) -> Severity:
         return Severity(REGION, f"seen in {seen.low}")
     if seen.mixed:
         return Severity(REGION, f"where {' meets '.join(seen.mixed)}")
+    if seen.view:
+        return Severity(REGION, f"for {'an' if seen.view == 'expanded' else 'a'} {seen.view} view")
     if finding.ordinary is False:
         return Severity(POINT if seen.zeros else REGION, "it does not show at other ordinary numbers")
     if kind == NONFINITE or kind in _ERRORS:
@@ -134,6 +136,8 @@ def _edge(finding: Finding, seen: Circumstances) -> str:
         return "one tensor passed twice"
     if seen.option:
         return f"an option of {seen.option}"
+    if finding.hidden:
+        return f"undocumented: {', '.join(finding.hidden)}"
     if seen.internal:
         return "not a public API"
     return "a deprecated API" if seen.deprecated else ""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.findings.inside.documented import documented
+from gradfuzz.findings.inside.documented import documented, undocumented
 from gradfuzz.findings.inside.neighbours import is_ordinary, neighbours
 from gradfuzz.findings.inside.same import mark
 from gradfuzz.findings.inside.shrink import shrink_edits, shrink_program
@@ -48,6 +48,7 @@ class Confirmed:
     ordinary: bool | None = None  # whether it shows at ordinary numbers, too; None where nobody has looked
     empty: bool = False  # the direct run gives no number at all
     rules: tuple[str, ...] = ()  # derivative rules at work, where there are several
+    hidden: tuple[str, ...] = ()  # options that no docstring mentions
     documented: tuple[str, ...] | None = None  # what docstrings say about such things; None where nobody has looked
 
     def to_json(self) -> dict[str, Any]:
@@ -61,6 +62,7 @@ class Confirmed:
             from_json(data["program"]), tuple(Edit.from_json(e) for e in data["edits"]), Verdict.from_json(data["verdict"]), data["rule"],
             data["mutates"], data["random"], int(data.get("salt", 0)), None if data.get("made") is None else tuple(data["made"]),
             data["shrinking"], data.get("ordinary"), bool(data.get("empty")), tuple(data.get("rules", ())),
+            tuple(data.get("hidden", ())),
             None if data.get("documented") is None else tuple(data["documented"]),
         )  # fmt: skip
 
@@ -103,7 +105,8 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
     return Confirmed(
         smallest, tuple(kept), verdict or first, examination.rule, point is not None and point.mutates, point is not None and point.random,
         options.salt, None if point is None else tuple(point.made), shrinking, near is not None,
-        bool(outputs) and not any(o.size for o in outputs), _rules(examination), tuple(documented(target, suspicion.api, examination.rule)),
+        bool(outputs) and not any(o.size for o in outputs), _rules(examination),
+        tuple(undocumented(target, suspicion.api, smallest)), tuple(documented(target, suspicion.api, examination.rule)),
     )  # fmt: skip
 
 
