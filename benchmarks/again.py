@@ -1,6 +1,6 @@
 """A store's findings looked at again with this gradfuzz: seen, shrunk, proven and written up anew, into another store.
 
-python benchmarks/again.py STORE NEW [--python PYTHON] [--jobs 1] [--only KINDS]
+python benchmarks/again.py STORE NEW [--python PYTHON] [--jobs 1] [--only KINDS] [--ids IDS]
 
 What changed about shrinking, neighbours, labels and scripts can be judged on the same findings, without a campaign. What is not seen
 again is counted.
@@ -38,10 +38,12 @@ def main() -> int:
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--only", default="", help="kinds, with commas between them")
+    parser.add_argument("--ids", default="", help="findings, with commas between them")
     given = parser.parse_args()
     with Records(given.store) as records:
         findings = [f for f in records.findings() if f.verdict.oracle != "process"]
     findings = [f for f in findings if not given.only or f.kind in given.only.split(",")]
+    findings = [f for f in findings if not given.ids or f.id in given.ids.split(",")]
     seen: list[Finding] = []
     with Pool(Launch(findings[0].target, given.python), given.jobs) as pool, Store(given.new, create=True) as store:
         campaign = store.begin(findings[0].target, pool.version, {})

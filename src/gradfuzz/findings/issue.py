@@ -49,7 +49,7 @@ _FEW = 2  # scenarios that a title names
 
 
 def issue_title(finding: Finding) -> str:
-    """One line: `torch.sin` returns an incorrect gradient in reverse mode."""
+    """One line: the API, what it does wrong, in which modes."""
     verdict = finding.verdict
     order = _ORDERS.get(verdict.order, "derivative")
     return f"{finding.api} {TITLES[finding.kind].format(order=order, where=_where(finding)).strip()}"
