@@ -262,7 +262,7 @@ class Bench:
         return self._entry(row, alongs, WRONG, wrong=tuple(off), lost=lost, correct=correct, **shown)
 
     def _leftover(self, found: list[Array], alongs: Sequence[Spot]) -> float:
-        """What rounding leaves of a derivative that is exactly zero: terms of the one below cancel, and each is known to units of the inputs."""
+        """What rounding leaves of a derivative that is exactly zero: terms of the one below cancel, each known to units of the inputs."""
         below = [_float(abs(c).upper()) for x in numbers_of(found) for c in x.c[1:-1] if not _nan(c)]
         inputs = max((abs(self.inputs[k].reshape(-1)[i]) for k, i, _ in alongs), default=0.0)
         return FREE * self.half_unit * max(1.0, float(inputs)) * max(below, default=0.0)

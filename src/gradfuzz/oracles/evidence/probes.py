@@ -131,7 +131,7 @@ def among_slopes_nearby(suspect: Suspect) -> bool:
 
 
 def _grain(trial: Trial) -> float:
-    """The unit that the function is computed in: its types' own, or that of single precision where steps far above a double's do nothing."""
+    """The unit that the function is computed in: its types' own, or single precision's where steps far above a double's do nothing."""
     here = trial.direct
 
     def moves(step: float) -> bool:
