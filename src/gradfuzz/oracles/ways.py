@@ -140,7 +140,7 @@ def _bar(trial: Trial, plain: Scenario, expected: float, unit: float) -> float:
 
 
 def _moved(trial: Trial, scenario: Scenario, number: float, step: float) -> float:
-    """How far a scenario moves when its inputs move by two units, under other weights too: but for rounding, reverse mode is linear in them."""
+    """How far a scenario moves when its inputs move by two units, under other weights too: reverse mode is linear in them."""
     moved, us = 0.0, trial.directions(scenario.order)
     for index, factor in enumerate(WEIGHTS):
         jitter, weights = trial.jitter(index + 1), Vec([a * factor for a in trial.v.arrays])
