@@ -13,6 +13,7 @@ from gradfuzz.cli.console import DEFAULT_STORE, FOUND, NOTHING_NEW, StoreOption,
 from gradfuzz.cli.display import endings, status_line, watching
 from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.engine.config import DEFAULT_SECONDS, MOST_ORDER, Config
+from gradfuzz.engine.shard import WHOLE, Shard
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.findings.labels import NEW
 from gradfuzz.pool.launch import Launch
@@ -53,6 +54,10 @@ def run(
     device: Annotated[str, typer.Option(help="Compare the processor with this device, as in cuda.")] = "",
     workers: Annotated[Optional[int], typer.Option(min=1, max=256, help="Worker processes; one per core by default.")] = None,
     seed: Annotated[int, typer.Option(help="Where chance starts.")] = 0,
+    shard: Annotated[
+        Optional[str],
+        typer.Option(help="Only this part of the APIs, as in 3/16: other machines take the others, and `gradfuzz merge` joins the stores."),
+    ] = None,
     store: StoreOption = DEFAULT_STORE,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the store's last campaign; its --seeds, --module and --env are said again.")
@@ -85,7 +90,7 @@ def run(
     config = Config(
         launch, seed, limit, mutants, tuple(api or ()) + names, listed, tuple(map(str, seeds or ())), order,
         _scenarios(scenario or [], order or DEFAULT_ORDER), profile, named, device, workers or os.cpu_count() or 1,
-        python_said=where.said, samples=samples,
+        python_said=where.said, samples=samples, shard=Shard.named(shard) if shard is not None else WHOLE,
     )  # fmt: skip
     with watching() as display:
         state = run_mutants(config, store, resume, display)

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from gradfuzz.engine.shard import WHOLE, Shard
 from gradfuzz.errors import StoreError
 from gradfuzz.pool.launch import Launch
 from gradfuzz.targets.base.scenario import Scenario
@@ -35,6 +36,7 @@ class Config:
     shrink_seconds: float = 4.0
     python_said: bool = False  # whether the interpreter was named, or is just the one that is there
     samples: bool = False  # the library's own seeds beside those of files
+    shard: Shard = WHOLE  # of the APIs; the other shards' are left to them
     source: str = "samples"  # where Programs come from; what a chain or graph command made is not resumed by `run`
 
     def to_json(self) -> dict[str, Any]:
@@ -62,6 +64,8 @@ class Config:
             ]
         if again:
             raise StoreError(f"the last campaign in {store} was run with {' '.join(again)}; to resume it, say so again")
+        if self.shard not in (WHOLE, then.shard):
+            raise StoreError(f"the last campaign in {store} is shard {then.shard}, not {self.shard}; leave --shard out to resume it")
         launch = replace(self.launch, timeout=then.launch.timeout, memory=then.launch.memory)
         mutants = self.mutants or then.mutants
         return replace(
@@ -84,7 +88,7 @@ def _read(data: Any) -> Config:
             _number(launch["memory"], int),
         ),
         **texts, **numbers, shrink_seconds=_number(data["shrink_seconds"], float), source=_text(data["source"]),
-        samples=data.get("samples") is True,
+        samples=data.get("samples") is True, shard=Shard.from_json(data["shard"]) if "shard" in data else WHOLE,
         profile=_text(data.get("profile", "default")), ways=_texts(data.get("ways", ())), device=_text(data.get("device", "")),
     )  # fmt: skip
 
