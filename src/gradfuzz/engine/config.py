@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from gradfuzz.cluster.places import Cluster
 from gradfuzz.engine.shard import WHOLE, Shard
 from gradfuzz.errors import StoreError
 from gradfuzz.pool.launch import Launch
@@ -32,10 +33,11 @@ class Config:
     profile: str = "default"  # how much goes into further ways of running
     ways: tuple[str, ...] = ()  # exactly these; none: the profile's
     device: str = ""  # to be compared with the processor
-    workers: int = 1
+    workers: int = 1  # on a cluster: at most; 0: as many as it has
     shrink_seconds: float = 4.0
     python_said: bool = False  # whether the interpreter was named, or is just the one that is there
     samples: bool = False  # the library's own seeds beside those of files
+    cluster: Cluster | None = None  # where the workers are, if not here
     shard: Shard = WHOLE  # of the APIs; the other shards' are left to them
     source: str = "samples"  # where Programs come from; what a chain or graph command made is not resumed by `run`
 
@@ -69,8 +71,9 @@ class Config:
         launch = replace(self.launch, timeout=then.launch.timeout, memory=then.launch.memory)
         mutants = self.mutants or then.mutants
         return replace(
-            then, launch=launch, seconds=self.seconds, mutants=mutants, workers=self.workers, seed_files=self.seed_files, python_said=True
-        )
+            then, launch=launch, seconds=self.seconds, mutants=mutants, workers=self.workers, seed_files=self.seed_files, python_said=True,
+            cluster=self.cluster,
+        )  # fmt: skip
 
 
 def _read(data: Any) -> Config:

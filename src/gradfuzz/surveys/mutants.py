@@ -17,7 +17,7 @@ from gradfuzz.mutate.cover import Cover
 from gradfuzz.mutate.edits import Edit
 from gradfuzz.oracles.check import Options
 from gradfuzz.oracles.verdict import CRASH, INCONCLUSIVE, RANK, TIMEOUT, Verdict
-from gradfuzz.pool.pool import Pool
+from gradfuzz.pool.executor import Executor
 from gradfuzz.program import from_json, gate
 from gradfuzz.seeds.files import file_seeds
 from gradfuzz.seeds.gather import choose, gather, signature_seeds
@@ -65,7 +65,7 @@ def run_mutants(config: Config, store_path: Path, resume: bool, watcher: Watcher
         return engine.run(survey)
 
 
-def _seeds(config: Config, given: list[Seed], pool: Pool, watcher: Watcher) -> list[Seed]:
+def _seeds(config: Config, given: list[Seed], pool: Executor, watcher: Watcher) -> list[Seed]:
     found = gather(pool, given, watcher.say, config.samples)
     found += signature_seeds(pool, config.signatures, {s.api for s in found}, watcher.say)
     return choose(found, config.apis)
@@ -197,7 +197,7 @@ class Mutants:
                 raise TargetError("there are no seeds to start from: the library offers none")
             self.store.keep_corpus(self.number, [vars(seed) for seed in self.seeds])
             shard = f" (shard {self.config.shard})" if self.config.shard.of > 1 else ""
-            what = f"{len(self.seeds)} seeds, {self.state.apis} APIs{shard}, {self.config.workers} workers"
+            what = f"{len(self.seeds)} seeds, {self.state.apis} APIs{shard}, {self.pool.size} workers"
             self.watcher.say(f"{self.config.launch.target} {self.pool.version}: {what}")
 
     def _grown(self, api: str, program: Any) -> Seed:
