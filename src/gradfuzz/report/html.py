@@ -25,6 +25,7 @@ from gradfuzz.store import Records
 from gradfuzz.store.coverage import coverage_of
 from gradfuzz.store.health import SHARE, untested
 from gradfuzz.store.proofs import proofs_of
+from gradfuzz.store.shards import shards_told
 from gradfuzz.testing.step_curve import StepCurve, inline_image, png
 
 _environment = jinja2.Environment(
@@ -48,7 +49,7 @@ def write(store: Records, folder: Path) -> Path:
         name = file_name(finding.id)
         _write(folder / "findings" / f"{name}.py", finding.script)
         _write(folder / "findings" / f"{name}.md", issue_text(finding))
-    campaigns = [_campaign(store, row) for row in store.campaigns()]
+    campaigns = [_campaign(store, row) for row in store.wholes()]
     page = _environment.get_template("report.html.j2").render(
         campaigns=campaigns,
         findings=findings,
@@ -72,6 +73,7 @@ def _campaign(store: Records, row: dict[str, Any]) -> dict[str, Any]:
     return {
         **row,
         **totals,
+        "shards": shards_told(store.campaigns(), row["id"]),
         "mutants": mutants,
         "valid": 100 * (1 - totals["counts"].get("invalid", 0) / mutants) if mutants else 100.0,
         "coverage": coverage_of(store, row["id"]),
