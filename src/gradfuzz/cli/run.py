@@ -16,7 +16,7 @@ from gradfuzz.cluster.places import Cluster
 from gradfuzz.engine.config import DEFAULT_SECONDS, MOST_ORDER, Config
 from gradfuzz.engine.shard import WHOLE, Shard
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.findings.labels import NEW
+from gradfuzz.findings.labels import NEWS
 from gradfuzz.pool.launch import Launch
 from gradfuzz.store.proofs import proofs_of
 from gradfuzz.surveys.depth import DEFAULT_ORDER
@@ -105,7 +105,7 @@ def run(
         state = run_mutants(config, store, resume, display)
     for line in (status_line(state), *endings(state)):
         say_lines(line, rest="  ")
-    new = [f for f in state.findings if f.label_name == NEW]
+    new = [f for f in state.findings if f.label_name in NEWS]
     again = f" --store {store}" if store != DEFAULT_STORE else ""
     with records(store) as opened:
         last = opened.campaign()
