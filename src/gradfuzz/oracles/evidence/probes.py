@@ -21,7 +21,6 @@ Array = Any
 # Around a kink, slopes are sampled this far off (in units of the inputs), and then nearer: there, what curvature alone spreads comes
 # together.
 NEARBY = (1e-4, 1e-7)
-NEARBY_POINTS = 96
 # The first step still moves every element by many units, the other is the ladder's finest: a pole may hide behind rounding at the first.
 # Over a step many times as long a continuous function moves far more.
 JUMP_STEPS = (2.0**-46, 2.0**-24)
@@ -130,7 +129,7 @@ def _among(suspect: Suspect, distance: float) -> bool:
     step = distance * 1e-3
     if 4 * trial.epsilon * float(np.abs(suspect.line.at(0.0))[suspect.line.moving].sum()) / step > BLURRED * suspect.gap:
         return False
-    for index in range(NEARBY_POINTS):
+    for index in range(trial.effort.nearby):
         away = trial.direction(index + 1).arrays
         ends = []
         for t in (step, -step):
