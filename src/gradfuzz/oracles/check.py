@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from gradfuzz.oracles.effort import FULL, Effort
 from gradfuzz.oracles.gauge import check_defined
 from gradfuzz.oracles.gradient import check_gradient
 from gradfuzz.oracles.precision import check_precision
@@ -34,6 +35,7 @@ class Options:
     device: str = ""  # beside the one that is used where nobody names one
     refused: bool = False  # what the direct run refuses, or what has no floating output, is run under differentiation all the same
     own_rule: bool = False  # the derivative is what a user's own rule says: ways are compared with each other, and with nothing else
+    effort: Effort = FULL  # campaigns spare none, so nothing of it is written down
 
     def to_json(self) -> dict[str, Any]:
         names = None if self.scenarios is None else sorted(s.name for s in self.scenarios)
@@ -75,7 +77,7 @@ class Examination:
 def examine(target: Target, program: Program, options: Options, keep_rules: bool = False) -> Examination:
     """Run the Program in every scenario up to the order and judge. Never raises for what the library does."""
     try:
-        trial = Trial(target, program, options.salt)
+        trial = Trial(target, program, options.salt, effort=options.effort)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:

@@ -25,9 +25,6 @@ NEARBY_IN_SINGLE = (1e-1, 1e-2)  # nearer, single precision sees nothing
 SINGLE_UNIT = 2.0**-23
 # All inputs moved by so much of themselves: doubles move, and what is computed in single precision does not; and by so much, it does.
 STEP_OF_DOUBLES, STEP_OF_SINGLES = 2.0**-36, 2.0**-14
-# At a tie of many elements each is chosen at one point in as many: looked for a few times as often, within reason.
-NEARBY_POINTS = 96
-POINTS_PER_ELEMENT, MOST_POINTS = 6, 600
 # The first step still moves every element by many units, the other is the ladder's finest: a pole may hide behind rounding at the first.
 # Over a step many times as long a continuous function moves far more.
 JUMP_STEPS = (2.0**-46, 2.0**-24)
@@ -148,7 +145,7 @@ def _among(suspect: Suspect, distance: float, unit: float) -> bool:
     seen, blurred = [], False
     step = distance * (1e-3 if unit <= DOUBLE_UNIT else 1e-2)
     elements = sum(x.size for x in trial.inputs)
-    for index in range(max(NEARBY_POINTS, min(POINTS_PER_ELEMENT * elements, MOST_POINTS))):
+    for index in range(trial.effort.points(elements)):
         away = trial.direction(index + 1).arrays
         ends = []
         for t in (step, -step):
