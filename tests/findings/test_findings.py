@@ -102,7 +102,8 @@ def test_what_is_known_of_libraries_is_labelled():
 
 
 FIELDS = {
-    "label", "names", "kinds", "orders", "scenarios", "first", "types", "given", "message", "outside", "releases", "fixed", "quote", "quoted",
+    "label", "names", "kinds", "orders", "scenarios", "first", "types", "given", "message", "outside", "releases", "fixed", "quote",
+    "quoted",
     "reason", "link",
 }  # fmt: skip
 

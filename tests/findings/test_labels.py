@@ -76,7 +76,8 @@ def test_every_quote_of_a_label_stands_in_the_docstring_that_it_names(torch_targ
 
 @pytest.mark.parametrize("api, kind, scenarios", [
     ("torch.detach", "gradient", ["reverse-over-forward"]), ("torch.linalg.solve_triangular", "gradient", ["reverse-over-forward"]),
-    ("torch.linalg.pinv", "gradient", ["reverse"]), ("torch.linalg.lstsq", "gradient", ["reverse"]), ("torch.nn.CTCLoss", "crash", ["reverse"]),
+    ("torch.linalg.pinv", "gradient", ["reverse"]), ("torch.linalg.lstsq", "gradient", ["reverse"]),
+    ("torch.nn.CTCLoss", "crash", ["reverse"]),
     ("torch.cholesky_solve", "gradient", ["reverse", "forward"]), ("torch.logcumsumexp", "nonfinite", ["forward"]),
 ])  # fmt: skip
 def test_a_label_is_not_given_to_its_neighbours(api, kind, scenarios):
