@@ -24,7 +24,7 @@ from gradfuzz.findings.script_parts import Parts, gated, imports_of, parts_of
 from gradfuzz.findings.shown import Short
 from gradfuzz.oracles.kinds import title
 from gradfuzz.oracles.verdict import ACCURACY, GRADIENT, KINK, NONFINITE, PRECISION, TAIL
-from gradfuzz.pool.pool import Pool
+from gradfuzz.pool.executor import Executor
 from gradfuzz.program import to_json
 from gradfuzz.program.model import Tensor, Values
 from gradfuzz.targets.base.scenario import Scenario
@@ -76,7 +76,7 @@ def shortening(finding: Finding) -> Shortening:
     return None
 
 
-def shorten(pool: Pool, finding: Finding, limit: float) -> Short | None:
+def shorten(pool: Executor, finding: Finding, limit: float) -> Short | None:
     """The same to its end, in workers of a pool."""
     steps = shortening(finding)
     answer: Mapping[str, Any] | None = None

@@ -20,8 +20,8 @@ from gradfuzz.findings.proof import Proof, proof_from
 from gradfuzz.findings.script import script
 from gradfuzz.findings.short import Shortening, shortening
 from gradfuzz.oracles.verdict import ACCURACY, GRADIENT, KINK, NONFINITE, PRECISION, TAIL, WAY
+from gradfuzz.pool.executor import Event, Executor
 from gradfuzz.pool.launch import Launch
-from gradfuzz.pool.pool import Event, Pool
 from gradfuzz.reference.desk import Desk
 from gradfuzz.targets.homes import language_for
 
@@ -84,7 +84,7 @@ class Triage:
     """
 
     def __init__(
-        self, launch: Launch, shrink_seconds: float, store: Keeper, campaign: int, pool: Pool, found: Callable[[Finding], None]
+        self, launch: Launch, shrink_seconds: float, store: Keeper, campaign: int, pool: Executor, found: Callable[[Finding], None]
     ) -> None:  # fmt: skip
         self.launch, self.shrink_seconds, self.store, self.campaign, self.pool, self.found = (
             launch, shrink_seconds, store, campaign, pool, found,
@@ -96,7 +96,7 @@ class Triage:
         for key in (*self.known, *self.aliases):
             self._met_before(key)
         self._finishing = False
-        self.desk = DeathDesk(launch, shrink_seconds)
+        self.desk = DeathDesk(pool, shrink_seconds)
         self.inquiries = Inquiries(launch.target, pool, Desk())
         self.asked: Counter[str] = Counter()  # what the reference said to suspicions: proven, refuted, silent
         self.wondered: Counter[str] = Counter()  # what it said where nothing was suspected

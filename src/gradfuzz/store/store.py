@@ -103,6 +103,10 @@ class Store(Records):
             raise StoreError(f"{told}, and could not be written again ({error})") from None
         raise StoreError(f"{told}; what it held has been written there again, and --resume goes on from there")
 
+    def parts(self, campaign: int) -> tuple[int, ...]:
+        """Whoever writes a campaign deals with that one alone."""
+        return (campaign,)
+
     # Campaigns -------------------------------------------------------------------------------------------------------
 
     def begin(self, target: str, version: str, config: dict[str, Any]) -> int:
