@@ -117,6 +117,7 @@ def test_only_links_to_the_web_are_links(folder, link, followed):
         "label": "known",
         "reason": "<b>bold</b>",
         "link": link,
+        "quote": "",
     }
     assert bool(web_link(link)) == followed
 

@@ -77,7 +77,8 @@ def _show(f: Finding) -> None:
     say_lines(f"{f.target} {f.version}, {met(f.times)}, {'confirmed' if f.confirmed else 'not confirmed'}")
     say_lines(told_of(severity(f)))
     if f.label:
-        say_lines(f"{f.label.label}: {f.label.reason} {f.label.link}")
+        quoted = f' ("{f.label.quote}")' if f.label.quote else ""
+        say_lines(f"{f.label.label}: {f.label.reason}{quoted} {f.label.link}")
     for sentence in f.documented or ():
         say_lines(sentence, "its docstrings say: ", INDENT)
     out.print()

@@ -100,7 +100,10 @@ class Finding:
 
     def relabelled(self) -> Finding:
         """With the label that this gradfuzz knows for it, whatever was known when it was found."""
-        label = label_for(self.target, self.api, self.rule, self.verdict, self.program, self.version, self.documented)
+        try:
+            label = label_for(self.target, self.api, self.rule, self.verdict, self.program, self.version, self.documented)
+        except Exception:  # a stranger's recipe may raise anything; a finding is shown all the same
+            return self
         return self if label == self.label else replace(self, label=label)
 
     def filed(self, key: str) -> Finding:
