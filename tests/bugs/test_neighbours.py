@@ -27,6 +27,11 @@ def test_neighbours_are_not_empty_of_one_type_and_of_ordinary_numbers():
         assert (np.abs(numbers) > 1e-3).all() and (np.abs(numbers) < 3).all() and len(np.unique(numbers)) == numbers.size
 
 
+def test_what_is_complex_throughout_stays_so():
+    text = 'x = tensor((2,), "complex64", full(1.0))\ny = torch.sin(x)\n'
+    assert {p.inputs["x"].dtype for p in neighbours(parse(text, language_for("torch")))} == {"complex128"}
+
+
 def confirmed(target, text, kind):
     program = parse(text, target.language)
     options = Options(order=1)

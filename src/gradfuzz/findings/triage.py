@@ -277,7 +277,8 @@ class Triage:
         launch = self.launch
         finding = Finding(
             launch.target, self.pool.version, api, seen.verdict, seen.program, confirmed, seen.rule, seen.edits, seen.mutates, seen.random,
-            launch.modules, launch.timeout, salt=seen.salt, made=seen.made, ordinary=seen.ordinary, documented=seen.documented,
+            launch.modules, launch.timeout, salt=seen.salt, made=seen.made, ordinary=seen.ordinary, empty=seen.empty,
+            rules=seen.rules, hidden=seen.hidden, documented=seen.documented,
         )  # fmt: skip
         return replace(finding.relabelled(), script=script(finding))
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from gradfuzz.findings.inside.shrink import LARGEST, SMALLEST
-from gradfuzz.program.model import DISCRETE, Program, Tensor, Values
+from gradfuzz.program.model import COMPLEXES, DISCRETE, Program, Tensor, Values
 from gradfuzz.program.values import materialise
 
 # Numbers that most functions are defined at: of both signs, within the unit interval, above it.
@@ -31,13 +31,15 @@ def is_ordinary(program: Program) -> bool:
 
 def neighbours(program: Program) -> Iterator[Program]:
     """Ordinary versions of a Program, a handful; indices, masks, structure and arguments stay what they are."""
+    floating = {recipe.dtype for recipe in program.inputs.values()} - {*DISCRETE}
+    dtype = "complex128" if floating and floating <= {*COMPLEXES} else "float64"
     for low, high in RANGES:
-        changes = {name: _ordinary(recipe, low, high, seed) for seed, (name, recipe) in enumerate(program.inputs.items())}
+        changes = {name: _ordinary(recipe, low, high, seed, dtype) for seed, (name, recipe) in enumerate(program.inputs.items())}
         yield program.with_inputs(changes)
 
 
-def _ordinary(recipe: Tensor, low: float, high: float, seed: int) -> Tensor:
+def _ordinary(recipe: Tensor, low: float, high: float, seed: int, dtype: str) -> Tensor:
     shape = tuple(n or FILLED for n in recipe.shape)
     if recipe.dtype in DISCRETE and recipe.dtype not in NARROW:
         return replace(recipe, shape=shape)
-    return replace(recipe, shape=shape, dtype="float64", values=Values("uniform", (low, high), seed))
+    return replace(recipe, shape=shape, dtype=dtype, values=Values("uniform", (low, high), seed))
