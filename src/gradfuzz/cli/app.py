@@ -25,6 +25,7 @@ from gradfuzz.cli import (
     graphs,
     judge,
     merge,
+    nightly,
     record,
     replay,
     report,
@@ -63,6 +64,7 @@ app.command()(guarded(bisect.bisect))
 app.command()(guarded(cross.cross))
 app.command()(guarded(targets.targets))
 app.command("merge")(guarded(merge.merge))
+app.command("nightly")(guarded(nightly.nightly))
 app.command("report")(guarded(report.report))
 app.command("coverage")(guarded(coverage.coverage))
 app.command("refusals")(guarded(coverage.refusals))
