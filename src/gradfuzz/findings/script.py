@@ -78,7 +78,7 @@ def script(finding: Finding) -> str:
     home, verdict = home_of(finding.target), finding.verdict
     language = home.language(finding.modules)
     program = gate.check(finding.program, language)
-    if not all(gate.is_plain(part) for module in finding.modules for part in module.split(".")):
+    if not all(gate.is_plain(part) for module in finding.modules for part in module.replace(":", ".").split(".")):
         raise ProgramError("a module of the user's own has a name that is none")
     ways = [(s.name, s.way, list(s.modes)) for s in verdict.scenarios if s.way]
     short = ways and verdict.oracle != "process" and (home.folder / WAY).exists()
@@ -123,7 +123,7 @@ def script(finding: Finding) -> str:
         dtype=_module_dtype(program),
         floatx=_widest(program),
         numeric=KINDS[verdict.kind].numeric and verdict.oracle != "precision",
-        user_modules=finding.modules,
+        user_modules=sorted({module.partition(":")[0] for module in finding.modules}),
         limit=float(finding.limit),
     )
 
@@ -176,7 +176,7 @@ def _imports(program: Program) -> list[str]:
     """The modules of the functions that are called or passed: a submodule need not be there before it is imported."""
     paths = {node.func if isinstance(node, Call) else node.path for node in program.expressions() if isinstance(node, (Call, Name))}
     spaces = {path.rsplit(".", 1)[0] for path in paths if "." in path.strip(".")}
-    return sorted(space for space in spaces if not space.rsplit(".", 1)[-1][:1].isupper())
+    return sorted(space for space in spaces if not space.rsplit(".", 1)[-1].lstrip("_")[:1].isupper())
 
 
 PROJECTIONS = {
@@ -190,7 +190,7 @@ PROJECTIONS = {
 
 def _structures(program: Program) -> list[tuple[str, str]]:
     """(input, code that projects a direction `a`, an array) for each structured input."""
-    found = [(name, r) for name, r in program.inputs.items() if r.differentiable and r.structure]
+    found = [(name, r) for name, r in program.inputs.items() if r.differentiable and r.structure in PROJECTIONS]
     square = [(name, r) for name, r in found if r.structure == "simplex" or (len(r.shape) > 1 and r.shape[-1] == r.shape[-2])]
     return [(name, PROJECTIONS[str(r.structure)]) for name, r in square if r.shape]
 
