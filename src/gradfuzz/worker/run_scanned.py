@@ -26,7 +26,7 @@ def main() -> None:
     target, home, folder, package, path, contents, _, *program = sys.argv[1:]
     with open(path, "w", encoding="utf-8") as file:
 
-        def write(row):  # type: ignore[no-untyped-def]
+        def write(row: object) -> None:
             file.write(json.dumps(row) + "\n")
             file.flush()
 

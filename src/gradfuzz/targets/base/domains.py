@@ -26,9 +26,9 @@ def values_like(array: Array, seed: int) -> tuple[Values, str | None]:
     if array.dtype.kind in "biu":
         if array.dtype.kind == "b" or not array.size:
             return Values("integers", (0, 2), seed), None
-        low, high = int(array.min()), int(array.max())
+        least, most = int(array.min()), int(array.max())
         fits = low > -LARGEST_WHOLE and high < LARGEST_WHOLE
-        return Values("integers", (low, high + 1) if fits else (0, 2), seed), None
+        return Values("integers", (least, most + 1) if fits else (0, 2), seed), None
     if array.dtype.kind == "c" or not array.size or not np.isfinite(array).all():
         return Values("normal", (), seed), None
     structure = structure_of(array)

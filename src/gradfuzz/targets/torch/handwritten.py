@@ -48,9 +48,8 @@ class TorchHandWritten(HandWritten):
             if inspect.isclass(value) and issubclass(value, torch.autograd.Function) and value.__module__ == module.__name__:
                 if "backward" in _defined(value) or "jvp" in _defined(value):
                     yield value, f"{value.__qualname__}.apply", FUNCTION
-            elif custom is not None and isinstance(value, custom):
-                if value._init_fn.__module__ == module.__name__ and getattr(value, "_backward_fn", None) is not None:
-                    yield value, name, OPERATOR
+            elif custom is not None and isinstance(value, custom) and _differentiated(value, module):
+                yield value, name, OPERATOR
 
     def note(self, path: str) -> Note:
         return _Call(path, self.contents)
@@ -62,13 +61,19 @@ class TorchHandWritten(HandWritten):
         owner: Any = getattr(rule, "__self__", None)
         if not inspect.isclass(owner):
             return super().arguments(rule)
-        found = list(inspect.signature(owner.forward).parameters.values())
+        forward: Any = owner.forward
+        found = list(inspect.signature(forward).parameters.values())
         return found if "setup_context" in _defined(owner) else found[1:]  # the context comes first where one call does both
 
 
 def _defined(kind: type) -> set[str]:
     """What a class and its own ancestors define, without what every Function has."""
     return {name for c in kind.__mro__ if c is not torch.autograd.Function and c.__module__.split(".")[0] != "torch" for name in vars(c)}
+
+
+def _differentiated(operator: Any, module: Any) -> bool:
+    """Whether an operator of the module's own has a gradient registered."""
+    return operator._init_fn.__module__ == module.__name__ and getattr(operator, "_backward_fn", None) is not None
 
 
 def _operator_class() -> Any:
