@@ -21,6 +21,12 @@ def lent(names: Iterable[str]) -> tuple[str, ...]:
         sys.path.remove(here)
 
 
+def search_paths() -> tuple[str, ...]:
+    """Where workers look for modules that are lent: here, and where the user's own interpreter is told to look."""
+    told = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return tuple(dict.fromkeys([os.getcwd(), *(os.path.abspath(path) for path in told if path)]))
+
+
 def _lent(name: str) -> str:
     if ":" in name or "." not in name or _is_module(name):
         return name

@@ -11,7 +11,7 @@ import typer
 from gradfuzz.cli.bugs import known_bugs, show_line
 from gradfuzz.cli.console import DEFAULT_STORE, FOUND, NOTHING_NEW, StoreOption, out, records, say_lines, seconds
 from gradfuzz.cli.display import endings, status_line, watching
-from gradfuzz.cli.modules import lent
+from gradfuzz.cli.modules import lent, search_paths
 from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.engine.config import DEFAULT_SECONDS, MOST_ORDER, Config
 from gradfuzz.errors import GradfuzzError
@@ -78,7 +78,7 @@ def run(
     named = way_names(ways)
     where = place(python, env, target)
     launch = Launch(
-        target, where.python, lent(module or ()), (os.getcwd(),) if module else (), seconds(timeout), memory,
+        target, where.python, lent(module or ()), search_paths() if module else (), seconds(timeout), memory,
         tuple(way.name for way in chosen(target, profile, named).ways), device, where.variables,
     )  # fmt: skip
     listed = api_file(apis)

@@ -27,7 +27,7 @@ def values_like(array: Array, seed: int) -> tuple[Values, str | None]:
         if array.dtype.kind == "b" or not array.size:
             return Values("integers", (0, 2), seed), None
         least, most = int(array.min()), int(array.max())
-        fits = low > -LARGEST_WHOLE and high < LARGEST_WHOLE
+        fits = least > -LARGEST_WHOLE and most < LARGEST_WHOLE
         return Values("integers", (least, most + 1) if fits else (0, 2), seed), None
     if array.dtype.kind == "c" or not array.size or not np.isfinite(array).all():
         return Values("normal", (), seed), None

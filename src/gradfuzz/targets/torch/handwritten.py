@@ -59,10 +59,9 @@ class TorchHandWritten(HandWritten):
 
     def arguments(self, rule: Any) -> list[inspect.Parameter]:
         owner: Any = getattr(rule, "__self__", None)
-        if not inspect.isclass(owner):
+        if not isinstance(owner, type(torch.autograd.Function)):
             return super().arguments(rule)
-        forward: Any = owner.forward
-        found = list(inspect.signature(forward).parameters.values())
+        found = list(inspect.signature(owner.forward).parameters.values())
         return found if "setup_context" in _defined(owner) else found[1:]  # the context comes first where one call does both
 
 
