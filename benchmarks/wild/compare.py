@@ -1,6 +1,6 @@
 """One package's functions under three checkers, in the package's own environment: gradfuzz, torch's gradcheck, JAX's check_grads.
 
-compare.py PACKAGE < its row of packages.json as JSON; writes a list of rows as JSON on the last line.
+It reads the package's row of packages.json on standard input, and writes a list of rows as JSON on its last line.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import sys
 import time
 import traceback
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -86,12 +87,8 @@ def gradcheck_says(f: Any, inputs: list[Any], row: dict[str, Any]) -> tuple[str,
 def check_grads_says(f: Any, inputs: list[Any], row: dict[str, Any]) -> tuple[str, str]:
     from jax.test_util import check_grads
 
-    modes = [
-        m
-        for m in ("fwd", "rev")
-        if row.get("modes", ["forward", "reverse"])
-        and ({"fwd": "forward", "rev": "reverse"}[m] in row.get("modes", ["forward", "reverse"]))
-    ]
+    wanted = row.get("modes", ["forward", "reverse"])
+    modes = [short for short, name in (("fwd", "forward"), ("rev", "reverse")) if name in wanted]
     try:
         check_grads(f, inputs, order=row.get("order", 1), modes=modes)
     except AssertionError as error:
@@ -121,19 +118,14 @@ def main() -> None:
         except Exception:
             rows.append({**told, "broken": traceback.format_exc(limit=-2)})
             continue
-        told["gradfuzz"] = timed(lambda f: gradfuzz_says(f, inputs, row, library), function)
+        told["gradfuzz"] = timed(partial(gradfuzz_says, inputs=inputs, row=row, library=library), function)
         if library == "torch":
-            told["gradcheck"] = timed(lambda f: gradcheck_says(f, inputs, row), function)
+            told["gradcheck"] = timed(partial(gradcheck_says, inputs=inputs, row=row), function)
         else:
-            told["check_grads"] = timed(lambda f: check_grads_says(f, inputs, row), function)
+            told["check_grads"] = timed(partial(check_grads_says, inputs=inputs, row=row), function)
         rows.append(told)
-        print(
-            told["package"],
-            told["function"],
-            {k: v["outcome"] for k, v in told.items() if isinstance(v, dict)},
-            file=sys.stderr,
-            flush=True,
-        )
+        said = {name: told[name]["outcome"] for name in ("gradfuzz", "gradcheck", "check_grads") if name in told}
+        print(told["package"], told["function"], said, file=sys.stderr, flush=True)
     print(json.dumps(rows))
 
 
