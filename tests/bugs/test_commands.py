@@ -12,8 +12,10 @@ from gradfuzz.cli.console import lines
 from gradfuzz.errors import StoreError
 from gradfuzz.findings.labels import Label
 from gradfuzz.report.html import write
+from gradfuzz.report.model import report_of
 from gradfuzz.store import Records
 from tests.bugs.made import kept, made
+from tests.report.pages import read_page
 
 LONG = (
     'x = tensor((12,), "float64", listed([0.51, 0.62, 0.73, 0.84, 0.95, 1.16, 1.27, 1.38, 1.49, 1.51, 1.62, 1.73]))\n'
@@ -173,6 +175,7 @@ def test_a_stranger_s_words_mean_nothing_more_on_a_page(tmp_path):
 def test_the_report_has_bugs_before_findings(store, tmp_path):
     run(store, "judge", POINT.id, "dull", "at <zero> alone")
     with Records(store) as opened:
-        text = write(opened, tmp_path / "page").read_text()
-    assert "4 bugs" in text and text.index("4 bugs") < text.index("5 findings") and "at &lt;zero&gt; alone" in text
-    assert text.index(f'<details id="{FIRST.id}">') < text.index(f'<details id="{EMPTY.id}">')
+        rows, found = read_page(write(report_of(opened), tmp_path / "page"))
+    ids = [row["id"] for row in rows["findings"]]
+    assert len(rows["bugs"]) == 4 and len(ids) == 5 and ids.index(FIRST.id) < ids.index(EMPTY.id)
+    assert found[ids.index(POINT.id)]["judged"] == [["dull", "at <zero> alone"]]

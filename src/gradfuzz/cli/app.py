@@ -24,6 +24,7 @@ from gradfuzz.cli import (
     fuzz_function,
     graphs,
     judge,
+    merge,
     record,
     replay,
     report,
@@ -62,6 +63,7 @@ app.command()(guarded(replay.compare))
 app.command()(guarded(bisect.bisect))
 app.command()(guarded(cross.cross))
 app.command()(guarded(targets.targets))
+app.command("merge")(guarded(merge.merge))
 app.command("report")(guarded(report.report))
 app.command("coverage")(guarded(coverage.coverage))
 app.command("refusals")(guarded(coverage.refusals))

@@ -17,7 +17,7 @@ from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, INTERNAL, IN
 from gradfuzz.oracles.ways import check_ways
 from gradfuzz.program.model import COMPLEXES, FLOATS, Program
 from gradfuzz.targets.base.protocol import Outcome, Refusal, Target
-from gradfuzz.targets.base.scenario import DIRECT, REVERSE, Scenario
+from gradfuzz.targets.base.scenario import DIRECT, FORWARD, REVERSE, Scenario
 
 NO_OUTPUT = "no floating output"
 LOW = tuple(d for d in FLOATS + COMPLEXES if d not in ("float64", "complex128"))
@@ -134,8 +134,8 @@ def _examine_order(trial: Trial, order: int, options: Options, low: bool, failed
             verdicts.append(check_status(trial, scenario, outcome))
             continue
         ran[scenario] = outcome
-        if scenario == REVERSE:
-            trial.mute(outcome.live)
+        if scenario == REVERSE or (scenario == FORWARD and isinstance(trial.outcomes.get(REVERSE), Refusal)):
+            trial.mute(outcome.live)  # reverse mode knows best, and forward mode where that is refused
         value = check_value(trial, scenario, outcome)
         if value is not None:
             verdicts.append(value)
