@@ -30,6 +30,7 @@ from gradfuzz.cli import (
     replay,
     report,
     run,
+    scan,
     seeds,
     targets,
 )
@@ -73,6 +74,7 @@ app.command("eps")(guarded(eps.eps))
 app.add_typer(seeds.app, name="seeds")
 app.add_typer(env.app, name="env")
 app.command("explain")(guarded(explain.explain))
+app.command("scan")(guarded(scan.scan))
 app.command("fuzz-function")(guarded(fuzz_function.fuzz_function))
 
 

@@ -11,6 +11,7 @@ import typer
 from gradfuzz.cli.bugs import known_bugs, show_line
 from gradfuzz.cli.console import DEFAULT_STORE, FOUND, NOTHING_NEW, StoreOption, out, records, say_lines, seconds
 from gradfuzz.cli.display import endings, status_line, watching
+from gradfuzz.cli.modules import lent, search_paths
 from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.cluster.places import Cluster
 from gradfuzz.engine.config import DEFAULT_SECONDS, MOST_ORDER, Config
@@ -99,7 +100,7 @@ def run(
     cluster = _cluster(executor, ray_address, python, env)
     where = place(python, env if cluster is None else None, target)
     launch = Launch(
-        target, where.python, tuple(module or ()), (os.getcwd(),) if module else (), seconds(timeout), memory,
+        target, where.python, lent(module or ()), search_paths() if module else (), seconds(timeout), memory,
         tuple(way.name for way in chosen(target, profile, named).ways), device, where.variables,
     )  # fmt: skip
     listed = api_file(apis)
