@@ -29,7 +29,9 @@ from gradfuzz.cli import (
     report,
     run,
     seeds,
+    serve,
     targets,
+    watch,
 )
 from gradfuzz.cli.console import guarded
 from gradfuzz.envs.environment import FOLDER
@@ -62,6 +64,8 @@ app.command()(guarded(bisect.bisect))
 app.command()(guarded(cross.cross))
 app.command()(guarded(targets.targets))
 app.command("report")(guarded(report.report))
+app.command("serve")(guarded(serve.serve))
+app.command("watch")(guarded(watch.watch))
 app.command("coverage")(guarded(coverage.coverage))
 app.command("refusals")(guarded(coverage.refusals))
 app.command("record")(guarded(record.record))

@@ -10,9 +10,9 @@ const saved = (name, text) => h("a", { class: "button small", download: name, hr
 const shown = (row, d) => [
   d.text ? card("Program", code(d.text, "Program", true), h("p", { class: "dim small" }, "The smallest inputs that show it. ", h("code", {}, "tensor(shape, dtype, values)"), " is an input; the script spells it out.")) : null,
   card("What is wrong", h("p", {}, d.explanation), d.reason ? h("p", { class: "dim" }, d.reason) : null,
-    d.values.length ? [forest(d.values, room()), table(["", "value", "± error bar"], d.values.map((v) => [v.name, h("code", {}, v.text), finite(v.bar) ? v.bar.toExponential(1) : ""]))] : facts([["expected", h("code", {}, d.expected)], ["actual", h("code", {}, d.actual)]])),
+    d.values.length ? h("div", { class: "grid" }, forest(d.values, half()), table(["", "value", "± error bar"], d.values.map((v) => [v.name, h("code", {}, v.text), finite(v.bar) ? v.bar.toExponential(1) : ""]))) : facts([["expected", h("code", {}, d.expected)], ["actual", h("code", {}, d.actual)]])),
   d.proof ? card("Proof", proofText(d.proof), d.around ? drawnAround({ ...d.around, exact: Number(d.proof.exact) }, d.proof) : null) : null,
-  d.ladder.length > 2 && finite(d.numeric) ? card("How the difference quotient settles", ladder(d, room()), d.vote ? h("p", { class: "dim small" }, d.vote) : null) : null,
+  d.ladder.length > 2 && finite(d.numeric) ? card("How the difference quotient settles", ladder(d, room(900)), d.vote ? h("p", { class: "dim small" }, d.vote) : null) : null,
   card("Script", h("p", { class: "dim small" }, "Needs the library and NumPy. Exits with 1 while the bug is there. ", saved(`${row.file}.py`, d.script)), code(d.script || "no script was kept", "script", true),
     d.output ? [h("h3", {}, "It prints"), code(d.output, "output")] : null),
   card(null, h("details", {}, h("summary", {}, "Text for an issue tracker"), h("p", { class: "small" }, saved(`${row.file}.md`, d.issue)), code(d.issue, "issue text"))),

@@ -7,7 +7,7 @@ const virtual = (columns, rows, state) => {
     h("button", { type: "button", onclick: () => state.onsort(column.key) }, column.name + arrow(column))));
   const box = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": name }, h("table", { class: "virtual", "aria-rowcount": rows.length + 1 }, h("thead", {}, h("tr", {}, head)), body));
   let first = -1, last = -1, here = -1, all = false;
-  const spacer = (size) => h("tr", { class: "spacer", "aria-hidden": "true" }, h("td", { colspan: columns.length, css: { height: `${size}px` } }));
+  const spacer = (size) => h("tr", { class: "spacer", "aria-hidden": "true" }, h("td", { css: { height: `${size}px` } }));
   const draw = (force) => {
     const from = all ? 0 : Math.max(0, Math.floor(box.scrollTop / ROW) - SPARE), to = all ? rows.length : Math.min(rows.length, Math.ceil((box.scrollTop + (box.clientHeight || 800)) / ROW) + SPARE);
     if (!force && from === first && to === last) return;
