@@ -68,7 +68,7 @@ def finding(number: int, chance: random.Random) -> Finding:
     return made
 
 
-def make_store(path: Path, mutants: int = MUTANTS, findings: int = FINDINGS) -> Path:
+def make_store(path: Path, mutants: int = MUTANTS, findings: int = FINDINGS, scripts: bool = True) -> Path:
     chance = random.Random(0)
     store = Store(path, create=True)
     campaign = store.begin("torch", "2.13.0", {"seed": 0, "seconds": 3600.0, "profile": "default", "workers": 16})
@@ -89,7 +89,9 @@ def make_store(path: Path, mutants: int = MUTANTS, findings: int = FINDINGS) -> 
             store.add_batch(campaign, number, f"torch.function_{k}", counts, {"kink": 1, "noisy": 1}, refused, 0.05, rules, lesson)
         for number in range(findings):
             made = finding(number, chance)
-            store.add_finding(campaign, f"key-{number}", replace(made, script=script(made), script_output="numeric  1.0\nBUG\n"))
+            store.add_finding(
+                campaign, f"key-{number}", replace(made, script=script(made) if scripts else "", script_output="numeric  1.0\nBUG\n")
+            )
     store.set_status(campaign, "finished")
     store.close()
     return path
