@@ -9,7 +9,7 @@ from gradfuzz.store import Records
 from tests.report.browser import FILTER_TIME, chromium, open_page
 from tests.report.pages import read_page
 
-WIDTH, HEIGHT = 1280, 900
+WIDTH, HEIGHT, TALL = 1280, 900, 1700
 TYPED = ["t", "to", "grad", "reverse", "nothing like it", "", "wrong", "second", ""]
 
 
@@ -28,12 +28,10 @@ def main(store, folder):
         "time": "#/time",
         "analysis": "#/analysis",
     }
-    for dark in (False, True):
-        for name, view in views.items():
-            with chromium(WIDTH, HEIGHT, dark=dark) as driver:
+    for name, view in views.items():
+        for dark in (False, True):
+            with chromium(WIDTH, TALL if name == "bug" else HEIGHT, dark=dark) as driver:
                 open_page(driver, page, view)
-                if name == "bug":
-                    driver.execute_script("document.querySelector('main .card:nth-of-type(2)').scrollIntoView()")
                 driver.save_screenshot(str(folder / f"report-{name}{'-dark' if dark else ''}.png"))
     with chromium(390, 844, phone=True) as driver:
         open_page(driver, page, "#/bugs")
