@@ -7,7 +7,7 @@ SHELL := /bin/bash
 
 MLX := examples/mlx_target
 
-.PHONY: run test test-all lint types lines unit old-python pythons example elsewhere bench docs wheel clean
+.PHONY: run test test-all lint types lines unit old-python pythons cluster example elsewhere bench docs wheel clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -50,6 +50,10 @@ pythons: $(VENV)/.test  ## the worker's side under every Python that is installe
 
 unit: $(VENV)/.test
 	$(BIN)/pytest -n 2 --durations=30
+
+cluster: $(VENV)/.test  ## campaigns on a Ray cluster of two nodes on this machine, whose nodes and driver are killed
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[ray]"
+	$(BIN)/pytest -m slow tests/cluster
 
 # In an environment of its own: with it installed, MLX would be one of the targets of the tests above.
 $(MLX)/.venv/.test: pyproject.toml constraints.txt $(MLX)/pyproject.toml

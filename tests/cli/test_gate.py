@@ -58,7 +58,11 @@ def test_report_ends_with_the_status(tmp_path):
 def test_a_severity_that_is_none_is_one_line_before_anything_runs(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, [*command, "--fail-on", "horrible"])
-    assert done.exit_code == 2 and "known, the gravest first: silent, silent-higher, loud" in done.output and not list(tmp_path.iterdir())
+    assert (
+        done.exit_code == 2
+        and "known, the gravest first: regression, silent, silent-higher, loud" in done.output
+        and not list(tmp_path.iterdir())
+    )
 
 
 # docs/ci.md --------------------------------------------------------------------------------------------------------------

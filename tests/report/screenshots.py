@@ -1,4 +1,4 @@
-"""Pictures of a report for README and docs, and how long filtering takes: python -m tests.report.screenshots STORE FOLDER"""
+"""Pictures of a report for README and docs: python -m tests.report.screenshots STORE FOLDER"""
 
 import sys
 from pathlib import Path
@@ -6,11 +6,10 @@ from pathlib import Path
 from gradfuzz.report.html import write
 from gradfuzz.report.model import report_of
 from gradfuzz.store import Records
-from tests.report.browser import FILTER_TIME, chromium, open_page
+from tests.report.browser import chromium, open_page
 from tests.report.pages import read_page
 
 WIDTH, HEIGHT, TALL = 1280, 900, 1700
-TYPED = ["t", "to", "grad", "reverse", "nothing like it", "", "wrong", "second", ""]
 
 
 def main(store, folder):
@@ -36,10 +35,6 @@ def main(store, folder):
     with chromium(390, 844, phone=True) as driver:
         open_page(driver, page, "#/bugs")
         driver.save_screenshot(str(folder / "report-phone.png"))
-    with chromium() as driver:
-        open_page(driver, page, "#/bugs?list=findings&folded=1")
-        times = driver.execute_script(FILTER_TIME, TYPED)
-        print(f"filtering {len(rows['findings']):,} findings: {max(times):.1f} ms at most, {sum(times) / len(times):.1f} ms on the average")
 
 
 if __name__ == "__main__":

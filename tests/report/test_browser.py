@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from gradfuzz.findings.labels import Label
 from gradfuzz.report.files import write_text
 from gradfuzz.report.html import page
 from gradfuzz.report.model import report_of
@@ -72,8 +71,7 @@ def small(tmp_path_factory):
 
 
 def _with(finding, number, **more):
-    label = Label("known", "why", "javascript:alert(1)")
-    return replace(finding, api=f"torch.tan{number}", rule=f"Tan{number}", id=f"tan-{number}", label=label, **more)
+    return replace(finding, api=f"torch.tan{number}", rule=f"Tan{number}", id=f"tan-{number}", **more)
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +104,14 @@ def test_every_link_leads_somewhere(browser, small):
                 ), link
     rows, _ = read_page(small)
     assert sum(view.startswith("#/bug/") for view in seen) >= len(rows["findings"]) and complaints(browser) == []
+
+
+@pytest.mark.parametrize(
+    "link, followed", [("https://a.example", 1), ("http://a", 1), ("javascript:alert(1)", 0), ("data:x", 0), (" https://a", 0)]
+)
+def test_only_links_to_the_web_are_links(browser, small, link, followed):
+    open_page(browser, small)
+    assert browser.execute_script("return h('p', {}, webLink(arguments[0])).children.length", link) == followed
 
 
 def test_a_bug_s_page_shows_numbers_proof_plots_script_and_releases(browser, small):

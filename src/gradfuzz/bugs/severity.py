@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gradfuzz.bugs.circumstances import Circumstances, circumstances
 from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.labels import BY_DESIGN, REGRESSION
 from gradfuzz.oracles.verdict import (
     ACCURACY,
     CRASH,
@@ -33,6 +34,7 @@ class Grade:
     folded: bool = False
 
 
+BACK = Grade("regression", "said to be mended, and here", "Somebody has closed its report: it came back, or never went.")
 FIRST = Grade(
     "silent", "silently wrong first derivatives at ordinary numbers",
     "Nothing warns whoever trains with it, and everything that is built on gradients is wrong.",
@@ -58,7 +60,7 @@ DOCUMENTED = Grade("documented", "by design", "The library's documentation says 
 EDGE = Grade("edge", "edge cases", "True, and hardly anybody computes with such inputs.", folded=True)
 
 # The gravest first.
-GRADES = (FIRST, HIGHER, LOUD, REGION, POINT, FORM, DOCUMENTED, EDGE)
+GRADES = (BACK, FIRST, HIGHER, LOUD, REGION, POINT, FORM, DOCUMENTED, EDGE)
 
 _DEATHS = (CRASH, TIMEOUT)
 _ERRORS = (STATUS, INTERNAL, MEMORY, *_DEATHS)
@@ -81,7 +83,9 @@ def severity(finding: Finding) -> Severity:
     not is a matter of a region or of a point. Where nobody has looked, zero is held against NaN alone: examples are shrunk towards it.
     """
     seen = circumstances(finding)
-    if finding.label_name == "by-design":
+    if finding.label_name == REGRESSION:
+        return Severity(BACK)
+    if finding.label_name == BY_DESIGN:
         return Severity(DOCUMENTED, "labelled so")
     because = _edge(finding, seen)
     if because:

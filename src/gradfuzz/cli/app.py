@@ -24,6 +24,7 @@ from gradfuzz.cli import (
     fuzz_function,
     graphs,
     judge,
+    merge,
     record,
     replay,
     report,
@@ -63,6 +64,7 @@ app.command()(guarded(replay.compare))
 app.command()(guarded(bisect.bisect))
 app.command()(guarded(cross.cross))
 app.command()(guarded(targets.targets))
+app.command("merge")(guarded(merge.merge))
 app.command("report")(guarded(report.report))
 app.command("serve")(guarded(serve.serve))
 app.command("watch")(guarded(watch.watch))

@@ -55,8 +55,9 @@ def bugs(
 
 
 def known_bugs(opened: Records, judgements: Path | None = None, campaign: int | None = None) -> list[Bug]:
-    """The bugs of a store, with what people said of them."""
-    return bugs_of(opened.findings(campaign), read_judgements(judgements or beside(opened.path)))
+    """The bugs of a store, or of one campaign of it and no other shard, with what people said of them."""
+    found = [f for f in opened.findings(campaign) if campaign is None or f.campaign == campaign]
+    return bugs_of(found, read_judgements(judgements or beside(opened.path)))
 
 
 def chosen(opened: Records, identity: str, judgements: Path | None = None) -> Finding | Bug:

@@ -15,6 +15,7 @@ from gradfuzz.mutate.cover import Cover
 from gradfuzz.store import Records
 from gradfuzz.store.coverage import Group, coverage_of, designs_of
 from gradfuzz.store.proofs import proofs_of
+from gradfuzz.store.shards import shards_told
 
 CampaignOption = Annotated[
     int | None, typer.Option("--campaign", min=1, max=2**31, help="Which campaign of the store; the last one by default.")
@@ -46,12 +47,13 @@ def coverage(
         groups = coverage_of(opened, row["id"])
         designs = designs_of(opened, row["id"])
         proofs = proofs_of(opened, row["id"])
+        shards = shards_told(opened.campaigns(), row["id"])
     if as_json:
         tables = {name: group.to_json() for name, group in groups.items()}
         shown = {"designs": {api: _design_json(design) for api, design in sorted(designs.items())}, "proofs": proofs.to_json()}
         print(json.dumps({**tables, **shown}, indent=2))
         return
-    say(f"{row['target']} {row['version']}, campaign {row['id']}")
+    say(f"{row['target']} {row['version']}, campaign {row['id']}{f', {shards}' if shards else ''}")
     if not any(group.existing for group in groups.values()):
         out.print("this release does not say which rules it has; reached were:")
     table = Table(box=None, pad_edge=False, header_style="bold")

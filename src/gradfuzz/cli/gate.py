@@ -13,7 +13,7 @@ from gradfuzz.bugs.severity import GRADES
 from gradfuzz.cli.bugs import show_line
 from gradfuzz.cli.console import FOUND, NOTHING_NEW, out, say_lines
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.findings.labels import NEW
+from gradfuzz.findings.labels import NEWS
 from gradfuzz.report.baseline import Baseline, read_baseline
 
 NAMES = tuple(grade.name for grade in GRADES)
@@ -41,7 +41,7 @@ def failing(bugs: Sequence[Bug], severity: str | None, baseline: Baseline | None
     """Bugs with a finding that is new to the list of known issues and to the baseline, of the grade or graver."""
     least = len(NAMES) - 1 if severity is None else NAMES.index(severity)
     known = baseline or Baseline()
-    new = [bug for bug in bugs if any(f.label_name == NEW and f not in known for f in bug.findings)]
+    new = [bug for bug in bugs if any(f.label_name in NEWS and f not in known for f in bug.findings)]
     return [bug for bug in new if NAMES.index(bug.severity.grade.name) <= least]
 
 

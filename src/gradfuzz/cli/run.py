@@ -13,9 +13,11 @@ from gradfuzz.cli.console import DEFAULT_STORE, FOUND, NOTHING_NEW, StoreOption,
 from gradfuzz.cli.display import endings, status_line, watching
 from gradfuzz.cli.gate import BaselineOption, FailOnOption, baseline_of, checked, verdict
 from gradfuzz.cli.where import EnvOption, PythonOption, place
+from gradfuzz.cluster.places import Cluster
 from gradfuzz.engine.config import DEFAULT_SECONDS, MOST_ORDER, Config
+from gradfuzz.engine.shard import WHOLE, Shard
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.findings.labels import NEW
+from gradfuzz.findings.labels import NEWS
 from gradfuzz.pool.launch import Launch
 from gradfuzz.store.proofs import proofs_of
 from gradfuzz.surveys.depth import DEFAULT_ORDER
@@ -26,6 +28,8 @@ from gradfuzz.targets.homes import home_of, known_targets
 
 MAX_ORDER = MOST_ORDER
 LONGEST_LINE = 4096  # of a list of APIs: no signature is longer
+MOST_WORKERS = 100_000
+LOCAL, RAY = "local", "ray"
 GRAVEST = 5  # bugs that a campaign ends with
 
 
@@ -52,8 +56,16 @@ def run(
     ] = DEFAULT,
     ways: Annotated[Optional[str], typer.Option(help="Exactly these ways, as in aot_eager,batched; `gradfuzz targets` lists them.")] = None,
     device: Annotated[str, typer.Option(help="Compare the processor with this device, as in cuda.")] = "",
-    workers: Annotated[Optional[int], typer.Option(min=1, max=256, help="Worker processes; one per core by default.")] = None,
+    workers: Annotated[Optional[int], typer.Option(min=1, max=MOST_WORKERS, help="Worker processes; one per core by default.")] = None,
+    executor: Annotated[str, typer.Option(help="Where workers run: local, or ray for all nodes of a Ray cluster.")] = LOCAL,
+    ray_address: Annotated[
+        Optional[str], typer.Option(help="The cluster, as in auto or 10.0.0.1:6379; by default the one that is there, else this machine.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Where chance starts.")] = 0,
+    shard: Annotated[
+        Optional[str],
+        typer.Option(help="Only this part of the APIs, as in 3/16: other machines take the others, and `gradfuzz merge` joins the stores."),
+    ] = None,
     store: StoreOption = DEFAULT_STORE,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the store's last campaign; its --seeds, --module and --env are said again.")
@@ -80,7 +92,8 @@ def run(
     severity, before = checked(fail_on), baseline_of(baseline)
     limit = seconds(time) if time is not None else (None if mutants else DEFAULT_SECONDS)
     named = way_names(ways)
-    where = place(python, env, target)
+    cluster = _cluster(executor, ray_address, python, env)
+    where = place(python, env if cluster is None else None, target)
     launch = Launch(
         target, where.python, tuple(module or ()), (os.getcwd(),) if module else (), seconds(timeout), memory,
         tuple(way.name for way in chosen(target, profile, named).ways), device, where.variables,
@@ -89,14 +102,15 @@ def run(
     names = tuple("?" + line.split("(")[0].strip() for line in listed)
     config = Config(
         launch, seed, limit, mutants, tuple(api or ()) + names, listed, tuple(map(str, seeds or ())), order,
-        _scenarios(scenario or [], order or DEFAULT_ORDER), profile, named, device, workers or os.cpu_count() or 1,
-        python_said=where.said, samples=samples,
+        _scenarios(scenario or [], order or DEFAULT_ORDER), profile, named, device,
+        workers or (0 if cluster is not None else os.cpu_count() or 1), cluster=cluster,
+        python_said=where.said, samples=samples, shard=Shard.named(shard) if shard is not None else WHOLE,
     )  # fmt: skip
     with watching() as display:
         state = run_mutants(config, store, resume, display)
     for line in (status_line(state), *endings(state)):
         say_lines(line, rest="  ")
-    new = [f for f in state.findings if f.label_name == NEW]
+    new = [f for f in state.findings if f.label_name in NEWS]
     again = f" --store {store}" if store != DEFAULT_STORE else ""
     with records(store) as opened:
         last = opened.campaign()
@@ -115,6 +129,19 @@ def run(
     if severity is None and before is None:
         raise typer.Exit(FOUND if new else NOTHING_NEW)
     raise verdict(bugs, severity, before)
+
+
+def _cluster(executor: str, address: str | None, python: str | None, env: str | None) -> Cluster | None:
+    """Where workers run, if not here. Nodes find the interpreter or the environment by its name."""
+    if executor not in (LOCAL, RAY):
+        raise GradfuzzError(f"unknown executor {executor!r}; known: {LOCAL}, {RAY}")
+    if executor == LOCAL:
+        if address is not None:
+            raise GradfuzzError("--ray-address names a cluster; add --executor ray to use it")
+        return None
+    if python is not None and env is not None:
+        raise GradfuzzError("--python and --env both name an interpreter; leave one of them out")
+    return Cluster(address or "", python or "", env or "")
 
 
 def way_names(text: str | None) -> tuple[str, ...]:

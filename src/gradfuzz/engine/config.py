@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from gradfuzz.cluster.places import Cluster
+from gradfuzz.engine.shard import WHOLE, Shard
 from gradfuzz.errors import StoreError
 from gradfuzz.pool.launch import Launch
 from gradfuzz.targets.base.scenario import Scenario
@@ -31,10 +33,12 @@ class Config:
     profile: str = "default"  # how much goes into further ways of running
     ways: tuple[str, ...] = ()  # exactly these; none: the profile's
     device: str = ""  # to be compared with the processor
-    workers: int = 1
+    workers: int = 1  # on a cluster: at most; 0: as many as it has
     shrink_seconds: float = 4.0
     python_said: bool = False  # whether the interpreter was named, or is just the one that is there
     samples: bool = False  # the library's own seeds beside those of files
+    cluster: Cluster | None = None  # where the workers are, if not here
+    shard: Shard = WHOLE  # of the APIs; the other shards' are left to them
     source: str = "samples"  # where Programs come from; what a chain or graph command made is not resumed by `run`
 
     def to_json(self) -> dict[str, Any]:
@@ -62,11 +66,14 @@ class Config:
             ]
         if again:
             raise StoreError(f"the last campaign in {store} was run with {' '.join(again)}; to resume it, say so again")
+        if self.shard not in (WHOLE, then.shard):
+            raise StoreError(f"the last campaign in {store} is shard {then.shard}, not {self.shard}; leave --shard out to resume it")
         launch = replace(self.launch, timeout=then.launch.timeout, memory=then.launch.memory)
         mutants = self.mutants or then.mutants
         return replace(
-            then, launch=launch, seconds=self.seconds, mutants=mutants, workers=self.workers, seed_files=self.seed_files, python_said=True
-        )
+            then, launch=launch, seconds=self.seconds, mutants=mutants, workers=self.workers, seed_files=self.seed_files, python_said=True,
+            cluster=self.cluster,
+        )  # fmt: skip
 
 
 def _read(data: Any) -> Config:
@@ -84,7 +91,7 @@ def _read(data: Any) -> Config:
             _number(launch["memory"], int),
         ),
         **texts, **numbers, shrink_seconds=_number(data["shrink_seconds"], float), source=_text(data["source"]),
-        samples=data.get("samples") is True,
+        samples=data.get("samples") is True, shard=Shard.from_json(data["shard"]) if "shard" in data else WHOLE,
         profile=_text(data.get("profile", "default")), ways=_texts(data.get("ways", ())), device=_text(data.get("device", "")),
     )  # fmt: skip
 

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from gradfuzz.cluster.ray_executor import RayExecutor
 from gradfuzz.engine.config import Config
 from gradfuzz.engine.survey import State, Survey, Task, Watcher
 from gradfuzz.errors import StoreError
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.findings.triage import Triage
-from gradfuzz.pool.pool import Event, Pool
+from gradfuzz.pool.executor import Event, Executor
+from gradfuzz.pool.pool import Pool
 from gradfuzz.store import Claim, Store
 from gradfuzz.store.opening import refuse_foreign
 
@@ -24,7 +26,7 @@ GRACE = 120.0
 class Session:
     """A pool, and the campaign that its findings are kept under. Nothing is written before `begin`."""
 
-    def __init__(self, config: Config, pool: Pool, store_path: Path | None, resumed: int | None, watcher: Watcher) -> None:
+    def __init__(self, config: Config, pool: Executor, store_path: Path | None, resumed: int | None, watcher: Watcher) -> None:
         self.config, self.pool, self.watcher = config, pool, watcher
         self._path, self._resumed = store_path, resumed
         self.store: Store | None = None
@@ -59,7 +61,7 @@ def session(config: Config, store_path: Path | None, watcher: Watcher, resumed: 
                 refuse_foreign(store_path)
             stack.enter_context(Claim(store_path))
         watcher.say(f"starting {config.launch.target}")
-        pool = stack.enter_context(Pool(config.launch, config.workers))
+        pool = stack.enter_context(_executor(config, watcher))
         pool.say = watcher.say
         opened = Session(config, pool, store_path, resumed, watcher)
         try:
@@ -67,6 +69,13 @@ def session(config: Config, store_path: Path | None, watcher: Watcher, resumed: 
         finally:
             if opened.store is not None:
                 opened.store.close()
+
+
+def _executor(config: Config, watcher: Watcher) -> Executor:
+    """Workers here, or on a cluster: the rest of a campaign is the same."""
+    if config.cluster is not None:
+        return RayExecutor(config.launch, config.cluster, config.workers or None, watcher.say)
+    return Pool(config.launch, config.workers)
 
 
 class Engine:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gradfuzz.pool.pool import Event, Pool
+from gradfuzz.pool.executor import Event, Executor
 from gradfuzz.program import Program, to_json
 from gradfuzz.reference.desk import Desk
 
@@ -47,7 +47,7 @@ class Inquiry:
 class Inquiries:
     """Every question to the reference passes through here."""
 
-    def __init__(self, target: str, pool: Pool, desk: Desk) -> None:
+    def __init__(self, target: str, pool: Executor, desk: Desk) -> None:
         self.target, self.pool, self.desk = target, pool, desk
         self._jobs: dict[int, Inquiry] = {}
         self._at_desk: dict[int, Inquiry] = {}

@@ -6,10 +6,7 @@ Each try costs a process, and a hang costs its whole time limit, so this is done
 from __future__ import annotations
 
 import contextlib
-import os
 import queue
-import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -23,13 +20,12 @@ from gradfuzz.mutate.cover import Cover
 from gradfuzz.mutate.edits import Edit, apply_all
 from gradfuzz.oracles.check import Options
 from gradfuzz.oracles.verdict import CRASH, MEMORY, TIMEOUT, Verdict
+from gradfuzz.pool.executor import Apart, Executor
 from gradfuzz.pool.launch import Launch
-from gradfuzz.pool.pool import Pool
 from gradfuzz.program import Language, Program, from_json, gate, to_json
 from gradfuzz.targets.base.refusals import symptom_of
 from gradfuzz.targets.base.scenario import DIRECT, Scenario, nestings
 
-SCRIPT_LIMIT = 60.0
 CRASH_PROBES = 60
 
 
@@ -73,17 +69,17 @@ class Death:
 class DeathDesk:
     """Takes deaths, gives what was found out about them. Nothing here touches the store."""
 
-    def __init__(self, launch: Launch, shrink_seconds: float) -> None:
-        self.launch, self.shrink_seconds = launch, shrink_seconds
+    def __init__(self, executor: Executor, shrink_seconds: float) -> None:
+        self.executor, self.shrink_seconds = executor, shrink_seconds
         self.finished: queue.Queue[tuple[Death, Confirmed, bool]] = queue.Queue()
         self._waiting: queue.Queue[Death | None] = queue.Queue()
         self._thread: threading.Thread | None = None
-        self._pool: Pool | None = None
+        self._apart: Apart | None = None
 
     @property
     def cpu(self) -> float:
         """Seconds of the processor that its worker has spent."""
-        return sum(list(self._pool.cpu.values())) if self._pool is not None else 0.0
+        return sum(list(self._apart.cpu.values())) if self._apart is not None else 0.0
 
     def take(self, death: Death) -> None:
         if self._thread is None:
@@ -95,32 +91,23 @@ class DeathDesk:
         self._waiting.put(None)
 
     def _work(self) -> None:
-        with contextlib.suppress(GradfuzzError), Pool(self.launch, 1) as pool:  # what is left then waits for --resume
-            self._pool = pool
+        with contextlib.suppress(GradfuzzError), self.executor.apart() as apart:  # what is left then waits for --resume
+            self._apart = apart
             while (death := self._waiting.get()) is not None:
-                seen, confirmed = _PostMortem(self.launch, self.shrink_seconds, pool, death).result()
+                seen, confirmed = _PostMortem(self.executor.launch, self.shrink_seconds, apart, death).result()
                 self.finished.put((death, seen, confirmed))
 
     def script_alone(self, source: str) -> tuple[bool, str]:
-        """Run a script that kills its process, by itself: whether it shows the bug, and what it prints."""
-        launch = self.launch
-        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
-            file.write(source)
-            file.flush()
-            environment = {**launch.environment(dict(os.environ)), "PYTHONPATH": os.pathsep.join(launch.paths)}
-            command = [launch.interpreter(), file.name]
-            try:
-                done = subprocess.run(command, capture_output=True, text=True, timeout=SCRIPT_LIMIT + 2 * launch.timeout, env=environment)
-            except subprocess.TimeoutExpired:
-                return False, "the script did not come back"
-        return done.returncode == 1, (done.stdout + done.stderr)[-4000:]
+        """Run the script of a death that was looked into: whether it shows the bug, and what it prints."""
+        assert self._apart is not None
+        return self._apart.alone(source)
 
 
 class _PostMortem:
     """One death looked into."""
 
-    def __init__(self, launch: Launch, shrink_seconds: float, pool: Pool, death: Death) -> None:
-        self.launch, self.shrink_seconds, self.pool, self.death = launch, shrink_seconds, pool, death
+    def __init__(self, launch: Launch, shrink_seconds: float, apart: Apart, death: Death) -> None:
+        self.launch, self.shrink_seconds, self.apart, self.death = launch, shrink_seconds, apart, death
 
     def result(self) -> tuple[Confirmed, bool]:
         """What the death is, and whether a scenario by itself dies of it again."""
@@ -140,7 +127,7 @@ class _PostMortem:
         if not death.rng:
             return []
         fields = {key: value for key, value in death.to_json().items() if key in ("rng", "index", "weights", "family", "cover")}
-        made = self.pool.run("mutant", program=to_json(death.seed), **fields).data
+        made = self.apart.run("mutant", program=to_json(death.seed), **fields).data
         return [Edit.from_json(e) for e in made["edits"]]
 
     def _suspects(self) -> Iterator[Scenario]:
@@ -149,13 +136,13 @@ class _PostMortem:
         yield DIRECT
         for order in range(1, options.order + 1):
             yield from (s for s in nestings(order) if options.scenarios is None or s in options.scenarios)
-        for way in self.pool.ways if options.ways is None else options.ways:
+        for way in self.apart.ways if options.ways is None else options.ways:
             yield from (s.in_way(way) for s in (DIRECT, *nestings(1)))
         if options.device:
             yield from (Scenario(s.modes, device=options.device) for s in (DIRECT, *nestings(1), *nestings(2)))
 
     def _dies(self, program: Program, scenario: Scenario) -> bool:
-        event = self.pool.run("scenario", fresh=True, limit=self.launch.timeout, program=to_json(program), scenario=scenario.name)
+        event = self.apart.run("scenario", fresh=True, limit=self.launch.timeout, program=to_json(program), scenario=scenario.name)
         return event.kind == "died" and event.data["cause"] == self.death.cause
 
     def _shrunk(self, edits: list[Edit], scenario: Scenario) -> Program:

@@ -10,7 +10,7 @@ from gradfuzz.findings.script import script
 from gradfuzz.findings.triage import SCRIPT_LIMIT
 from gradfuzz.oracles.check import Options
 from gradfuzz.oracles.verdict import DISAGREE, INVALID, UNSUPPORTED
-from gradfuzz.pool.pool import Pool
+from gradfuzz.pool.executor import Executor
 from gradfuzz.program import to_json
 from gradfuzz.targets.base.ways import STRICT, read_ways
 from gradfuzz.targets.homes import home_of
@@ -18,7 +18,7 @@ from gradfuzz.targets.homes import home_of
 MOST_WHY = 200  # characters
 
 
-def ask(pool: Pool, finding: Finding) -> tuple[str, str]:
+def ask(pool: Executor, finding: Finding) -> tuple[str, str]:
     """(what this release says of a finding, why). Its script is written anew: what lies in a store is never run.
 
     A script that raises exits with 1, too. So a Program that this release has not all functions for is told apart first, and what is
@@ -50,7 +50,7 @@ def ways_of(target: str, findings: Iterable[Finding], said: Iterable[str] = ()) 
     return tuple(dict.fromkeys([*said, *(name for name in named if name in known and known[name].walls == STRICT)]))
 
 
-def _run(pool: Pool, finding: Finding) -> tuple[str, str]:
+def _run(pool: Executor, finding: Finding) -> tuple[str, str]:
     scenario = finding.verdict.scenarios[0]
     if scenario.way and scenario.way not in pool.ways:
         return CANNOT, f"this release has no {scenario.way}"
@@ -60,7 +60,7 @@ def _run(pool: Pool, finding: Finding) -> tuple[str, str]:
     return (CANNOT, str(event.data["failed"])[:MOST_WHY]) if "failed" in event.data else (GONE, "it comes back")
 
 
-def _examined(pool: Pool, finding: Finding) -> tuple[str, str]:
+def _examined(pool: Executor, finding: Finding) -> tuple[str, str]:
     verdict = finding.verdict
     ways = tuple(s.way for s in verdict.scenarios if s.way)
     if not all(way in pool.ways for way in ways):

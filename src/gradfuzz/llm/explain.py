@@ -11,7 +11,7 @@ from gradfuzz.llm.answers import GUESS
 from gradfuzz.llm.asking import Ask, Asking
 from gradfuzz.llm.prompting import Prompts
 from gradfuzz.oracles.check import Options
-from gradfuzz.pool.pool import Pool
+from gradfuzz.pool.executor import Executor
 from gradfuzz.program import to_json
 
 MOST_RULES = 3  # whose formulas go into the prompt
@@ -26,7 +26,7 @@ class Guess:
     confidence: str = ""
 
 
-def formulas(finding: Finding, pool: Pool) -> str:
+def formulas(finding: Finding, pool: Executor) -> str:
     """The formula of the rule at fault; where that is not known, of the rules that the Program reaches."""
     rules = [finding.rule] if finding.rule else []
     if not rules:

@@ -14,7 +14,7 @@ from gradfuzz.llm.reading.idioms import Idioms
 from gradfuzz.llm.refused import DIED, LIBRARY, NO_DERIVATIVE, RELEASE, Refused, classified
 from gradfuzz.oracles.check import Options
 from gradfuzz.oracles.verdict import INVALID, UNSUPPORTED
-from gradfuzz.pool.pool import Event, Pool
+from gradfuzz.pool.executor import Event, Executor
 from gradfuzz.program import Program, to_json
 from gradfuzz.targets.base.errors import error_kind
 
@@ -63,7 +63,7 @@ def changed(program: Program, data: Any, idioms: Idioms, limits: Limits) -> Prog
     return found
 
 
-def try_out(pool: Pool, programs: list[Program], tick: Callable[[], None] = lambda: None) -> list[Valid | Refused]:
+def try_out(pool: Executor, programs: list[Program], tick: Callable[[], None] = lambda: None) -> list[Valid | Refused]:
     """Each Program run once, at order one, in the order given. Behind the workers' walls, like everything."""
     options = Options(1).to_json()
     jobs = {pool.submit("examine", program=to_json(program), options=options): index for index, program in enumerate(programs)}
@@ -77,7 +77,7 @@ def try_out(pool: Pool, programs: list[Program], tick: Callable[[], None] = lamb
     return [result for result in found if result is not None]
 
 
-def try_forms(pool: Pool, forms: list[list[Program]]) -> list[Valid | Refused]:
+def try_forms(pool: Executor, forms: list[list[Program]]) -> list[Valid | Refused]:
     """The first form of each that runs; what was wrong with the first one where none does."""
     found = try_out(pool, [each[0] for each in forms])
     for turn in range(1, max(map(len, forms), default=1)):

@@ -14,7 +14,7 @@ from gradfuzz.llm.prompting import Context, Prompts
 from gradfuzz.llm.reading.idioms import Idioms
 from gradfuzz.llm.refused import LANGUAGE, REPEATED, Refused
 from gradfuzz.llm.vet import Valid, changed, forms_of, try_forms
-from gradfuzz.pool.pool import Pool
+from gradfuzz.pool.executor import Executor
 from gradfuzz.program import Program, to_text
 
 PROGRAM, PARAMETERS = "program", "parameters"
@@ -64,7 +64,7 @@ class _Draft:
 class Writer:
     """Asks for what is planned and gates what comes back."""
 
-    def __init__(self, asking: Asking, pool: Pool, prompts: Prompts, idioms: Idioms, limits: Limits, params: int) -> None:
+    def __init__(self, asking: Asking, pool: Executor, prompts: Prompts, idioms: Idioms, limits: Limits, params: int) -> None:
         self.asking, self.pool, self.prompts = asking, pool, prompts
         self.idioms, self.limits, self.params = idioms, limits, params
         self.seen: set[str] = set()  # texts of Programs that are seeds already

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 Job = dict[str, Any]
@@ -15,11 +16,15 @@ class Jobs:
     """Jobs that have not begun."""
 
     def __init__(self, workers: int) -> None:
-        self._most_urgent = max(1, int(URGENT_WORKERS * workers))
+        self.staff(workers)
         self.waiting: deque[Job] = deque()
         self.urgent: deque[Job] = deque()
         self.put_off: deque[Job] = deque()  # urgent ones that have time: after the others, within the same share
         self._spent = {True: 0.0, False: 0.0}  # seconds of the processor, by whether the job was urgent
+
+    def staff(self, workers: int) -> None:
+        """So many workers there are now."""
+        self._most_urgent = max(1, int(URGENT_WORKERS * workers))
 
     def __bool__(self) -> bool:
         return bool(self.waiting or self.urgent or self.put_off)
@@ -39,12 +44,11 @@ class Jobs:
             self.put_off.remove(job)
         return bool(found)
 
-    def next(self, urgent_ones: int) -> Job | None:
-        """What another worker is to do, while so many are at urgent jobs."""
+    def next(self, urgent_ones: int, fits: Callable[[Job], bool] | None = None) -> Job | None:
+        """What another worker is to do, while so many are at urgent jobs; of those that `fit`, where it cannot do all."""
         urgent = self.urgent or self.put_off
-        if urgent and (not self.waiting or self._room(urgent_ones)):
-            return urgent.popleft()
-        return self.waiting.popleft() if self.waiting else None
+        job = _pop(urgent, fits) if urgent and (not self.waiting or self._room(urgent_ones)) else None
+        return job or _pop(self.waiting, fits)
 
     def _room(self, urgent_ones: int) -> bool:
         return urgent_ones < self._most_urgent and self._spent[True] <= URGENT_SHARE * sum(self._spent.values())
@@ -56,3 +60,13 @@ class Jobs:
     def forget(self) -> None:
         """What was done so far is no share of anything."""
         self._spent = dict.fromkeys(self._spent, 0.0)
+
+
+def _pop(queue: deque[Job], fits: Callable[[Job], bool] | None) -> Job | None:
+    """The first that fits."""
+    if fits is None:
+        return queue.popleft() if queue else None
+    found = next((job for job in queue if fits(job)), None)
+    if found is not None:
+        queue.remove(found)
+    return found

@@ -2,59 +2,43 @@
 
 from __future__ import annotations
 
+import os
 import selectors
 import signal
+import subprocess
+import tempfile
 import time
-from collections import defaultdict, deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import psutil
 
 from gradfuzz.errors import Poisoned, WorkerError
-from gradfuzz.pool.jobs import Jobs
+from gradfuzz.pool.executor import Event, Executor
 from gradfuzz.pool.launch import Launch
 from gradfuzz.pool.process import Lost, WorkerProcess, Zygote
 
-POLL = 0.2
 CHECK_EVERY = 0.5
 # The address-space limit stops most; this stops what grows by other ways.
 RESIDENT_FACTOR = 1.5
+# Seconds that a script may take which is run as a process of its own, beside the time limit of what it runs.
+SCRIPT_LIMIT = 60.0
 # Seconds between tries where the system has no room for another process.
 PAUSES = (0.5, 2.0, 5.0)
 # A library that takes its own process down each time will do so again.
 MOST_RENEWALS = 3
 
 
-@dataclass
-class Event:
-    """Something a worker said or something that befell it."""
-
-    kind: str  # suspicion, done, died; again: it starts anew, and what it has said does not count
-    job: dict[str, Any]
-    data: dict[str, Any] = field(default_factory=dict)
-
-
-class Pool:
-    """Jobs in, events out. `job["fresh"]` asks for a worker that has done nothing before."""
+class Pool(Executor):
+    """Workers on this machine, forked by one zygote."""
 
     def __init__(self, launch: Launch, size: int) -> None:
-        self.launch, self.size = launch, size
+        super().__init__(launch, size)
         self.zygote = _started(launch)
         self.version, self.family, self.ways = self.zygote.version, self.zygote.family, self.zygote.ways
-        self.jobs = Jobs(size)
-        self.events: deque[Event] = deque()
         self.workers: list[WorkerProcess] = []
-        self.restarts = 0
-        self.refill: Callable[[], None] = lambda: None  # called when workers would otherwise go idle
         self._selector = selectors.DefaultSelector()
-        self._next_job = 0
         self._last_check = 0.0
-        self.cpu: dict[str, float] = defaultdict(float)  # seconds of the processor that workers spent, by what the job was
         self._renewed = 0  # zygotes since a job was last done
-        self.say: Callable[[str], None] = lambda _: None
         try:
             for _ in range(size):
                 self._hire()
@@ -64,63 +48,40 @@ class Pool:
 
     @property
     def folder(self) -> Path:
-        """Where workers may write: it goes with the pool."""
         return self.zygote.folder.path
-
-    # Jobs ------------------------------------------------------------------------------------------------------------
-
-    def submit(self, do: str, urgent: bool = False, ahead: bool = False, put_off: bool = False, **fields: Any) -> int:
-        """Queue a job; returns its number. `ahead`: before the other urgent ones; `put_off`: when no other urgent one waits."""
-        self._next_job += 1
-        job = {"id": self._next_job, "do": do, "urgent": urgent, **fields}
-        self.jobs.add(job, ahead, put_off)
-        return self._next_job
 
     @property
     def idle(self) -> bool:
         return not self.jobs and not self.events and all(w.job is None for w in self.workers)
 
-    @property
-    def hungry(self) -> bool:
-        """Whether more jobs would be taken up soon."""
-        return len(self.jobs.waiting) < self.size
-
-    def poll(self, wait: float = POLL) -> list[Event]:
-        """Hand out jobs, wait a little, and return what happened."""
+    def _turn(self, wait: float) -> None:
         try:
-            self._turn(wait)
+            self._assign()
+            if not self.events:
+                for key, _ in self._selector.select(wait):
+                    self._hear(key.data)
+                self._assign()
+            if time.monotonic() - self._last_check > CHECK_EVERY:
+                self._last_check = time.monotonic()
+                self._check()
         except Lost as error:
             self._renew(error)
-        happened = list(self.events)
-        self.events.clear()
-        return happened
 
-    def _turn(self, wait: float) -> None:
-        if self.hungry:
-            self.refill()
-        self._assign()
-        if not self.events:
-            for key, _ in self._selector.select(wait):
-                self._hear(key.data)
-            self._assign()
-        if time.monotonic() - self._last_check > CHECK_EVERY:
-            self._last_check = time.monotonic()
-            self._check()
+    def apart(self) -> Pool:
+        return Pool(self.launch, 1)
 
-    def run(self, do: str, **fields: Any) -> Event:
-        """One job, to its end; what happens to others meanwhile is kept for the next poll."""
-        number = self.submit(do, urgent=True, **fields)
-        kept: list[Event] = []
-        answer: Event | None = None
-        while answer is None:
-            for event in self.poll():
-                if event.job["id"] == number and event.kind not in ("suspicion", "again"):
-                    answer = event
-                else:
-                    kept.append(event)
-        self.events.extendleft(reversed(kept))
-        self.jobs.forget()
-        return answer
+    def alone(self, source: str) -> tuple[bool, str]:
+        launch = self.launch
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(source)
+            file.flush()
+            environment = {**launch.environment(dict(os.environ)), "PYTHONPATH": os.pathsep.join(launch.paths)}
+            command = [launch.interpreter(), file.name]
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, timeout=SCRIPT_LIMIT + 2 * launch.timeout, env=environment)
+            except subprocess.TimeoutExpired:
+                return False, "the script did not come back"
+        return done.returncode == 1, (done.stdout + done.stderr)[-4000:]
 
     # Workers ---------------------------------------------------------------------------------------------------------
 
@@ -160,10 +121,6 @@ class Pool:
                 self._hire()
         except Lost as again:
             self._renew(again)
-
-    def _again(self, job: dict[str, Any]) -> None:
-        self.events.append(Event("again", job))
-        self.jobs.add(job, ahead=True)
 
     def _dismiss(self, worker: WorkerProcess) -> None:
         self._selector.unregister(worker.connection)
@@ -206,14 +163,6 @@ class Pool:
                     raise
             worker.send(job)
 
-    def _account(self, worker: WorkerProcess, spent: float, of_that: dict[str, float]) -> None:
-        """A worker's job took so many seconds of the processor, `of_that` under names of their own."""
-        assert worker.job is not None
-        worker.spent += spent
-        self.jobs.took(worker.job, spent)
-        for name, seconds in {**of_that, worker.job["do"]: spent - sum(of_that.values())}.items():
-            self.cpu[name] += seconds
-
     def _hear(self, worker: WorkerProcess) -> None:
         messages = worker.messages()
         if messages is None:
@@ -226,7 +175,8 @@ class Pool:
             if "suspicion" in message:
                 self.events.append(Event("suspicion", job, message["suspicion"]))
             else:
-                self._account(worker, message["spent"], message.get("of_that", {}))
+                worker.spent += message["spent"]
+                self._account(job, message["spent"], message.get("of_that", {}))
                 worker.job = None
                 self._renewed = 0
                 self.events.append(Event("done", job, message))
@@ -252,7 +202,8 @@ class Pool:
         death = self.zygote.death(worker.pid)
         job, (_, index, counts) = worker.job, worker.progress.read()
         if job is not None:
-            self._account(worker, max(0.0, death["cpu"] - worker.spent), {})
+            spent = max(0.0, death["cpu"] - worker.spent)
+            self._account(job, spent, {})
             killed = cause is None and death["signal"] == signal.SIGKILL and not job.get("killed")
             if killed:
                 # Not by us, and no library does that to itself: the system was short of memory, or somebody was there. Once is no proof.
@@ -262,7 +213,7 @@ class Pool:
                     number = death["signal"]
                     status = "device error" if death["status"] == Poisoned.STATUS else f"exit status {death['status']}"
                     cause = signal.Signals(number).name if number else status
-                self.events.append(Event("died", job, {"cause": cause, "index": index, "counts": counts}))
+                self.events.append(Event("died", job, {"cause": cause, "index": index, "counts": counts, "spent": spent}))
         if worker.host is not None:
             worker.host.parked = False
             self._dismiss(worker)
@@ -278,12 +229,6 @@ class Pool:
             self._dismiss(worker)
         self.zygote.close()
         self._selector.close()
-
-    def __enter__(self) -> Pool:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _started(launch: Launch) -> Zygote:

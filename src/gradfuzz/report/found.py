@@ -26,7 +26,7 @@ class Source:
 
 
 def source_of(store: Records) -> Source:
-    return Source(tuple(store.findings()), tuple({**row, **store.totals(row["id"])} for row in store.campaigns()))
+    return Source(tuple(store.findings()), tuple({**row, **store.totals(row["id"])} for row in store.wholes()))
 
 
 def found_page(release: tuple[str, str], sources: Sequence[Source], judgements: Sequence[Judgement]) -> str:

@@ -18,6 +18,7 @@ from gradfuzz.store import Records
 from gradfuzz.store.coverage import Group, coverage_of
 from gradfuzz.store.health import Untested, among
 from gradfuzz.store.proofs import Proofs, lost_proofs
+from gradfuzz.store.shards import shards_told
 from gradfuzz.targets.homes import homes
 
 
@@ -37,11 +38,12 @@ class Campaign:
     proofs: Proofs
     findings: int
     waiting: int  # suspicions that nobody has looked into yet
+    shards: str = ""  # which of it lie here, where it was divided
 
     @property
     def title(self) -> str:
         home = homes().get(self.target)
-        return f"{home.title if home is not None else self.target} {self.version}"
+        return f"{home.title if home is not None else self.target} {self.version}{f', {self.shards}' if self.shards else ''}"
 
     @property
     def untested(self) -> list[Untested]:
@@ -74,7 +76,8 @@ def report_of(store: Records, judgements: Sequence[Judgement] | None = None, bas
     said = read_judgements(beside(store.path)) if judgements is None else judgements
     everything = store.findings(unconfirmed=True)
     confirmed = [f for f in everything if f.confirmed]
-    campaigns = tuple(_campaign(store, row, [f for f in everything if f.campaign == row["id"]]) for row in store.campaigns())
+    rows = [(row, store.parts(row["id"])) for row in store.wholes()]
+    campaigns = tuple(_campaign(store, row, [f for f in everything if f.campaign in parts]) for row, parts in rows)
     return Report(store.path, campaigns, tuple(bugs_of(confirmed, said)), baseline or Baseline())
 
 
@@ -83,7 +86,8 @@ def _campaign(store: Records, row: dict[str, Any], findings: Sequence[Finding]) 
     return Campaign(
         number, row["created"], row["target"], row["version"], row["status"], row["config"], tally(store.batches(number)),
         coverage_of(store, number), parameters_of(store.corpus(number), ((f.api, f.program) for f in findings)), lost_proofs(findings),
-        sum(f.confirmed for f in findings), len(store.suspicions(number)),
+        sum(f.confirmed for f in findings), sum(len(store.suspicions(part)) for part in store.parts(number)),
+        shards_told(store.campaigns(), number),
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from gradfuzz import __version__
 from gradfuzz.errors import GradfuzzError, WorkerError
-from gradfuzz.pool.pool import Pool
+from gradfuzz.pool.executor import Executor
 from gradfuzz.targets.homes import home_of
 
 # Looking at a library tells of each function it tries: one that takes this long does not come back.
@@ -28,7 +28,7 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gradfuzz"
 
 
-def cache_path(name: str, pool: Pool, suffix: str, *rooms: str) -> Path:
+def cache_path(name: str, pool: Executor, suffix: str, *rooms: str) -> Path:
     """Where something about a target at its version is kept. It changes with the code of the target and of the rooms."""
     folder = cache_folder()
     try:
@@ -53,7 +53,7 @@ def _fingerprint(home: Path, rooms: tuple[str, ...]) -> str:
     return digest.hexdigest()[:12]
 
 
-def learnt(pool: Pool, do: str, what: str, rooms: tuple[str, ...], say: Callable[[str], None], **fields: Any) -> Any:
+def learnt(pool: Executor, do: str, what: str, rooms: tuple[str, ...], say: Callable[[str], None], **fields: Any) -> Any:
     """A worker's answer to a job that looks at the library, from the cache where it was given before.
 
     With modules of the user's own it is asked anew each time: they may have changed.

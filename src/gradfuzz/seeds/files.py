@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from gradfuzz.errors import GradfuzzError, ProgramError
-from gradfuzz.pool.pool import Pool
+from gradfuzz.pool.executor import Executor
 from gradfuzz.program import Language, Program, from_json, gate, parse, to_json
 from gradfuzz.seeds.seed import Seed
 from gradfuzz.targets.homes import language_for
@@ -74,7 +74,7 @@ def _program(program: Program, path: Path) -> Seed:
     return Seed(program.api, f"file:{path.name}", to_json(program))
 
 
-def known_here(pool: Pool, seeds: list[Seed], say: Callable[[str], None]) -> list[Seed]:
+def known_here(pool: Executor, seeds: list[Seed], say: Callable[[str], None]) -> list[Seed]:
     """The seeds that this release of the library has the functions for; GradfuzzError if there are none."""
     event = pool.run("vet", programs=[seed.program for seed in seeds], start=0, limit=VET_LIMIT)
     refused = {int(index): str(why) for index, why in event.data.get("refused", {}).items()}

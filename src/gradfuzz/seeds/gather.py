@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 
 from gradfuzz.errors import TargetError
-from gradfuzz.pool.pool import Pool
+from gradfuzz.pool.executor import Executor
 from gradfuzz.program import gate
 from gradfuzz.seeds.api_list import read_signature
 from gradfuzz.seeds.files import known_here
@@ -17,13 +17,13 @@ from gradfuzz.targets.homes import language_for
 PROBE_LIMIT = 30.0
 
 
-def gather(pool: Pool, given: list[Seed], say: Callable[[str], None], samples: bool = False) -> list[Seed]:
+def gather(pool: Executor, given: list[Seed], say: Callable[[str], None], samples: bool = False) -> list[Seed]:
     """The seeds that people gave; the library's own if they gave none, or if they want both."""
     found = known_here(pool, given, say) if given else []
     return found + library_seeds(pool, say) if samples or not given else found
 
 
-def signature_seeds(pool: Pool, signatures: tuple[str, ...], known: set[str], say: Callable[[str], None]) -> list[Seed]:
+def signature_seeds(pool: Executor, signatures: tuple[str, ...], known: set[str], say: Callable[[str], None]) -> list[Seed]:
     """Seeds for listed APIs that have none, made up from their signatures."""
     language = language_for(pool.launch.target, pool.launch.modules)
     found: list[Seed] = []

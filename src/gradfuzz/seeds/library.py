@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gradfuzz.errors import WorkerError
-from gradfuzz.pool.pool import Pool
+from gradfuzz.pool.executor import Executor
 from gradfuzz.seeds.cache import MOST_DEADLY, cache_path
 from gradfuzz.seeds.seed import Seed
 from gradfuzz.targets.base.seeds import SHARDS
@@ -52,7 +52,7 @@ class Reading(Parts):
     Shards are read by jobs, in any order; parts are handed out in theirs.
     """
 
-    def __init__(self, pool: Pool, say: Callable[[str], None]) -> None:
+    def __init__(self, pool: Executor, say: Callable[[str], None]) -> None:
         super().__init__([])
         self.pool, self.say = pool, say
         launch = pool.launch
@@ -129,7 +129,7 @@ class Reading(Parts):
         return found
 
 
-def library_seeds(pool: Pool, say: Callable[[str], None]) -> list[Seed]:
+def library_seeds(pool: Executor, say: Callable[[str], None]) -> list[Seed]:
     """All of the target's own samples, read by all workers of a pool that has nothing else to do."""
     reading = Reading(pool, say)
     jobs: dict[int, int] = {}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from gradfuzz.errors import StoreError
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.inside.suspicion import Suspicion
-from gradfuzz.store import reading, salvage
+from gradfuzz.store import reading, salvage, shards
 from gradfuzz.store.opening import connect_to_read
 from gradfuzz.store.reading import BatchRow, Pending
 
@@ -18,7 +18,7 @@ Read = TypeVar("Read")
 
 
 class Records:
-    """Campaigns and what they found, for those who only look."""
+    """Campaigns and what they found, for those who only look. To them the shards of a campaign that lie in one store are one."""
 
     def __init__(self, path: Path, db: sqlite3.Connection | None = None) -> None:
         """Open the file to read; StoreError, and the file untouched, if it is not a store of ours or is of a newer kind."""
@@ -34,8 +34,8 @@ class Records:
         """Rows that could not be read so far, as far as that can be known."""
         return sum(self._lost.values())
 
-    def _read(self, table: str, reader: Callable[[sqlite3.Row], Read], campaign: int | None = None) -> Iterator[Read]:
-        """What the reader makes of each row of a table."""
+    def rows(self, table: str, reader: Callable[[sqlite3.Row], Read], *campaigns: int) -> Iterator[Read]:
+        """What the reader makes of each row of a table, of these campaigns where any are named."""
         if table not in self._tables:
             return  # an older form had fewer
         number = 0
@@ -46,7 +46,7 @@ class Records:
         for row in salvage.rows(self.db, table, lost):
             number = row["row_number"]
             try:
-                if campaign is None or row["campaign"] == campaign:
+                if not campaigns or row["campaign"] in campaigns:
                     yield reader(row)
             except StoreError:
                 raise  # by a newer gradfuzz: the user can mend that
@@ -56,26 +56,35 @@ class Records:
     # Campaigns -------------------------------------------------------------------------------------------------------
 
     def campaigns(self) -> list[dict[str, Any]]:
-        return list(self._read("campaigns", reading.campaign_of))
+        return list(self.rows("campaigns", reading.campaign_of))
 
     def campaign(self, number: int | None = None) -> dict[str, Any] | None:
         """A campaign's row with its config read; the last one if no number is given."""
         found = [row for row in self.campaigns() if number is None or row["id"] == number]
         return found[-1] if found else None
 
+    def wholes(self) -> list[dict[str, Any]]:
+        """Campaigns, those in shards once."""
+        return shards.wholes(self.campaigns())
+
+    def parts(self, campaign: int) -> tuple[int, ...]:
+        """The campaign and the other shards of it."""
+        rows = shards.together(self.campaigns(), campaign)
+        return tuple(row["id"] for row in rows.values()) or (campaign,)
+
     def corpus(self, campaign: int) -> list[str]:
         """The seeds of a campaign as lines of JSON, as they were kept; none where they were not. They are data, perhaps a stranger's."""
-        found = list(self._read("corpora", reading.corpus_of, campaign))
+        found = list(self.rows("corpora", reading.corpus_of, campaign))
         return found[0] if found else []
 
     # Batches ---------------------------------------------------------------------------------------------------------
 
     def batches(self, campaign: int) -> Iterator[BatchRow]:
-        return self._read("batches", reading.batch_of, campaign)
+        return self.rows("batches", reading.batch_of, *self.parts(campaign))
 
     def finished_batches(self, campaign: int) -> dict[int, BatchRow]:
         """What each finished batch came to, by its number."""
-        return {row.number: row for row in self.batches(campaign)}
+        return {row.number: row for row in self.rows("batches", reading.batch_of, campaign)}
 
     def totals(self, campaign: int) -> dict[str, Any]:
         """Mutants by outcome, reasons, refusals and CPU seconds of a campaign."""
@@ -117,33 +126,34 @@ class Records:
 
     def existing_rules(self, campaign: int) -> dict[str, str]:
         """Why each rule that exists cannot be reached here; "" where it can."""
-        rows = self._read("existing_rules", lambda row: (reading.a(str, row["rule"]), reading.a(str, row["reason"])), campaign)
+        rows = self.rows("existing_rules", lambda row: (reading.a(str, row["rule"]), reading.a(str, row["reason"])), *self.parts(campaign))
         return dict(sorted(rows))
 
     def rules(self, campaign: int) -> list[str]:
-        return sorted(self._read("rules", lambda row: str(reading.a(str, row["rule"])), campaign))
+        return sorted(set(self.rows("rules", lambda row: str(reading.a(str, row["rule"])), *self.parts(campaign))))
 
     # Findings --------------------------------------------------------------------------------------------------------
 
     def suspicions(self, campaign: int) -> list[Pending]:
         """What waits to be looked into, in the order in which it was met."""
-        return list(self._read("suspicions", reading.pending_of, campaign))
+        return list(self.rows("suspicions", reading.pending_of, campaign))
 
     def questions(self, campaign: int) -> dict[int, Suspicion]:
         """What the reference has not answered yet, by number."""
-        return dict(self._read("questions", reading.question_of, campaign))
+        return dict(self.rows("questions", reading.question_of, campaign))
 
     def known_keys(self, campaign: int) -> dict[str, bool]:
         """The keys of findings, and whether each was confirmed."""
-        return dict(self._read("findings", lambda row: (reading.a(str, row["key"]), bool(row["confirmed"])), campaign))
+        return dict(self.rows("findings", lambda row: (reading.a(str, row["key"]), bool(row["confirmed"])), campaign))
 
     def aliases(self, campaign: int) -> dict[str, str]:
         """Under which key a suspicion's finding was filed, where that is another."""
-        return dict(self._read("aliases", lambda row: (reading.a(str, row["key"]), reading.a(str, row["final"])), campaign))
+        return dict(self.rows("aliases", lambda row: (reading.a(str, row["key"]), reading.a(str, row["final"])), campaign))
 
     def findings(self, campaign: int | None = None, unconfirmed: bool = False) -> list[Finding]:
         """Findings in the order in which they were met, the newest campaign's last."""
-        found = [f for f in self._read("findings", reading.finding_of, campaign) if f.confirmed or unconfirmed]
+        parts = () if campaign is None else self.parts(campaign)
+        found = [f for f in self.rows("findings", reading.finding_of, *parts) if f.confirmed or unconfirmed]
         return sorted(found, key=lambda f: f.campaign)
 
     def finding(self, prefix: str) -> Finding:
@@ -160,7 +170,7 @@ class Records:
     def close(self) -> None:
         self.db.close()
 
-    def __enter__(self) -> Records:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -17,7 +17,7 @@ from gradfuzz.engine.engine import Engine, Session, session
 from gradfuzz.engine.survey import Death, State, Suspicion, Task, Watcher
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.oracles.verdict import CRASH, TIMEOUT
-from gradfuzz.pool.pool import Pool
+from gradfuzz.pool.executor import Executor
 from gradfuzz.program import Tensor, Values
 from gradfuzz.seeds.cache import learnt
 from gradfuzz.surveys.blamed import Blamed
@@ -79,7 +79,7 @@ def _count(ops: int, depth: int) -> int:
     return total
 
 
-def _ops(config: Config, plan: ChainPlan, pool: Pool, say: Say) -> list[Op]:
+def _ops(config: Config, plan: ChainPlan, pool: Executor, say: Say) -> list[Op]:
     """The ops asked for. A name with its namespace is taken at its word; globs choose among those that were found."""
     language = language_for(config.launch.target, config.launch.modules)
     named = [Op(name) for name in plan.ops if "." in name and not set(name) & set("*?[")]
@@ -97,7 +97,7 @@ def _ops(config: Config, plan: ChainPlan, pool: Pool, say: Say) -> list[Op]:
     return ops
 
 
-def listed_ops(pool: Pool, say: Say) -> list[Op]:
+def listed_ops(pool: Executor, say: Say) -> list[Op]:
     """The target's single-argument ops, looked for once per version."""
     return [Op.from_json(op) for op in learnt(pool, "ops", "the single-argument ops", ("chains",), say)]
 

@@ -21,7 +21,7 @@ from gradfuzz.findings.triage import Triage
 from gradfuzz.oracles.check import Options
 from gradfuzz.oracles.cross import Difference, differences, same_values
 from gradfuzz.oracles.verdict import CRASH, DISAGREE, INCONCLUSIVE, Verdict
-from gradfuzz.pool.pool import Pool
+from gradfuzz.pool.executor import Executor
 from gradfuzz.program import Language, Program, from_json, to_json
 from gradfuzz.program.model import Call, Let, Tensor, Values
 from gradfuzz.seeds.seed import Seed
@@ -120,7 +120,7 @@ def moved(program: Program, values: Values | None) -> Program:
 class Crossing:
     """Finds pairs and compares them."""
 
-    def __init__(self, ours: Pool, theirs: Pool, watcher: Watcher) -> None:
+    def __init__(self, ours: Executor, theirs: Executor, watcher: Watcher) -> None:
         self.ours, self.theirs, self.watcher = ours, theirs, watcher
         self.language = language_for(theirs.launch.target)
 
@@ -186,7 +186,7 @@ class Crossing:
                     pair.differences.append(Apart((ours, theirs), (a, b), found[0]))
                 return
 
-    def _measured(self, pool: Pool, program: Program, order: int) -> dict[str, Any] | None:
+    def _measured(self, pool: Executor, program: Program, order: int) -> dict[str, Any] | None:
         """What a library gives; None where it does not run, or not to its end."""
         names = [s.name for s in nestings(order)]
         event = pool.run("measure", program=to_json(program), scenarios=names, most=ENTRIES, limit=MEASURE_LIMIT)
@@ -194,7 +194,7 @@ class Crossing:
 
 
 def run_cross(
-    ours: Config, theirs: Config, seeds: list[Seed], pools: tuple[Pool, Pool], globs: tuple[str, ...], store: Path, watcher: Watcher
+    ours: Config, theirs: Config, seeds: list[Seed], pools: tuple[Executor, Executor], globs: tuple[str, ...], store: Path, watcher: Watcher
 ) -> Crossed:
     """Compare whatever the two share, then settle the differences in a campaign of each library's own."""
     crossing = Crossing(*pools, watcher)
@@ -235,7 +235,7 @@ def _settle(config: Config, cases: list[Apart], side: int, store: Path, watcher:
         return engine.run(Waiting(engine.state))
 
 
-def _examine(pool: Pool, triage: Triage, program: Program, measured: dict[str, Any], order: int, state: State) -> None:
+def _examine(pool: Executor, triage: Triage, program: Program, measured: dict[str, Any], order: int, state: State) -> None:
     """A library's own oracles look at it, strictly; where they find nothing, the reference is asked."""
     options = Options(order, strict=True)
     event = pool.run("examine", program=to_json(program), options=options.to_json(), limit=MEASURE_LIMIT)

@@ -15,7 +15,7 @@ from gradfuzz.engine.survey import Death, State, Suspicion, Task, Watcher
 from gradfuzz.graphs.dialect import dialect
 from gradfuzz.graphs.vocabulary import Vocabulary
 from gradfuzz.oracles.verdict import CRASH, TIMEOUT
-from gradfuzz.pool.pool import Pool
+from gradfuzz.pool.executor import Executor
 from gradfuzz.seeds.cache import learnt
 from gradfuzz.surveys.blamed import Blamed
 from gradfuzz.surveys.chains import listed_ops
@@ -52,7 +52,7 @@ def run_graphs(config: Config, plan: GraphPlan, store_path: Path, watcher: Watch
         return engine.run(Graphs(opened, engine, watcher, plan, words))
 
 
-def _listed_words(pool: Pool, say: Callable[[str], None]) -> dict[str, Any]:
+def _listed_words(pool: Executor, say: Callable[[str], None]) -> dict[str, Any]:
     """What the target's functions do to shapes and numbers, learnt once per version."""
     ops = [op.to_json() for op in listed_ops(pool, say)]
     return dict(learnt(pool, "words", "what graphs are made of", ("chains", "graphs"), say, ops=ops))

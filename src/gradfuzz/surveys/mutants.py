@@ -17,7 +17,7 @@ from gradfuzz.mutate.cover import Cover
 from gradfuzz.mutate.edits import Edit
 from gradfuzz.oracles.check import Options
 from gradfuzz.oracles.verdict import CRASH, INCONCLUSIVE, RANK, TIMEOUT, Verdict
-from gradfuzz.pool.pool import Pool
+from gradfuzz.pool.executor import Executor
 from gradfuzz.program import from_json, gate
 from gradfuzz.seeds.files import file_seeds
 from gradfuzz.seeds.gather import choose, gather, signature_seeds
@@ -65,7 +65,7 @@ def run_mutants(config: Config, store_path: Path, resume: bool, watcher: Watcher
         return engine.run(survey)
 
 
-def _seeds(config: Config, given: list[Seed], pool: Pool, watcher: Watcher) -> list[Seed]:
+def _seeds(config: Config, given: list[Seed], pool: Executor, watcher: Watcher) -> list[Seed]:
     found = gather(pool, given, watcher.say, config.samples)
     found += signature_seeds(pool, config.signatures, {s.api for s in found}, watcher.say)
     return choose(found, config.apis)
@@ -119,7 +119,7 @@ class Mutants:
         self.pool = pool
         choice = chosen(config.launch.target, config.profile, config.ways).only(pool.ways)
         self.depths = Depths(config.order, config.scenarios, config.seed, choice, pool.family, config.device)
-        self.schedule = Schedule([], config.seed, pool.family, sweep=self.depths.choice.swept is not None, last=False)
+        self.schedule = Schedule([], config.seed, pool.family, self.depths.choice.swept is not None, last=False, shard=config.shard)
         self.reading = reading
         self.language = language_for(config.launch.target, config.launch.modules)
         self._known_parts = 0  # of the seeds: those that the schedule knows
@@ -144,10 +144,15 @@ class Mutants:
     # What to run next --------------------------------------------------------------------------------------------------
 
     def tasks(self) -> Iterator[Task | None]:
-        while self.config.mutants is None or self.planned < self.config.mutants:
+        while not self._all_planned():
             batch = self.schedule.batch(self.next_number) if len(self.running) < AHEAD else None
             if batch is None:
                 yield self._to_read()  # nothing: the round before the last one is not done yet
+                continue
+            if batch.elsewhere:
+                self.running[batch.number] = Running(batch, Depth(), finished=True)
+                self.next_number += 1
+                self._take()
                 continue
             self.seeds += [self._grown(api, program) for api, program in self.schedule.grown[self._grown_seeds :]]
             self._grown_seeds = len(self.schedule.grown)
@@ -163,6 +168,9 @@ class Mutants:
                 self._take()
             else:
                 yield self._task(running)
+
+    def _all_planned(self) -> bool:
+        return (self.config.mutants is not None and self.planned >= self.config.mutants) or self.schedule.over(self.next_number)
 
     def _to_read(self) -> Task | None:
         """The next shard of seeds, if a worker is free for it: batches of the seeds that are there go first."""
@@ -182,13 +190,14 @@ class Mutants:
             self._known_parts += 1
             self.seeds += part
             self.schedule.grow([s.api for s in part], last=whole and self._known_parts == len(parts))
-        self.state.apis = len({s.api for s in self.seeds})
+        self.state.apis = len({s.api for s in self.seeds if self.config.shard.has(s.api)})
         self.state.unread = self.reading.missing / SHARDS
         if whole:
             if not self.seeds:
                 raise TargetError("there are no seeds to start from: the library offers none")
             self.store.keep_corpus(self.number, [vars(seed) for seed in self.seeds])
-            what = f"{len(self.seeds)} seeds, {self.state.apis} APIs, {self.config.workers} workers"
+            shard = f" (shard {self.config.shard})" if self.config.shard.of > 1 else ""
+            what = f"{len(self.seeds)} seeds, {self.state.apis} APIs{shard}, {self.pool.size} workers"
             self.watcher.say(f"{self.config.launch.target} {self.pool.version}: {what}")
 
     def _grown(self, api: str, program: Any) -> Seed:
@@ -271,7 +280,9 @@ class Mutants:
         while (running := self.running.get(self.next_to_take)) is not None and running.finished:
             del self.running[self.next_to_take]
             before = running.before
-            if before is not None and before.until in (None, running.batch.count):
+            if running.batch.elsewhere:
+                self.schedule.learn(running.batch, Lesson())
+            elif before is not None and before.until in (None, running.batch.count):
                 self.schedule.learn(running.batch, before.lesson)
                 self.state.looked.add(self.seeds[running.batch.seed_index].api)
             else:

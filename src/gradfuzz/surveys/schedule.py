@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gradfuzz.engine.shard import WHOLE, Shard
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.store import Lesson
 from gradfuzz.surveys.depth import COMPILED_FAMILY, DEEP_BATCH_EVERY
@@ -20,7 +21,7 @@ from gradfuzz.surveys.depth import COMPILED_FAMILY, DEEP_BATCH_EVERY
 # more of them); later rounds go deeper.
 FIRST_LOOK = 8
 FIRST_BATCH = 4
-FIRST_COVER = 96
+FIRST_COVER = 56
 # One compilation, of the seed's own shapes.
 SWEPT = COMPILED_FAMILY
 LATER_COVER = 32
@@ -64,6 +65,7 @@ class Batch:
     swept: bool = False  # its API has its turn in a compiled way
     deaths: int = 0  # of workers at the hands of this API, as far as is known
     cover: Cover | None = None  # what is known of the seed's design, if the batch goes on with it
+    elsewhere: bool = False  # another shard's: it is not run here
 
     @property
     def mutants(self) -> int:
@@ -71,14 +73,21 @@ class Batch:
 
 
 class Schedule:
-    """Plans rounds of batches and learns from what they brought."""
+    """Plans rounds of batches and learns from what they brought.
 
-    def __init__(self, apis: Sequence[str], seed: int, family: int = 1, sweep: bool = False, last: bool = True) -> None:
+    A shard's first round is that of the whole campaign, of which it runs what is its own: so the first rounds of all shards together are
+    that of a campaign without shards, mutant by mutant. Its later rounds are made of its own APIs alone, and of what these have taught.
+    """
+
+    def __init__(
+        self, apis: Sequence[str], seed: int, family: int = 1, sweep: bool = False, last: bool = True, shard: Shard = WHOLE
+    ) -> None:  # fmt: skip
         """`apis`: one for each seed; unless they are the `last`, more come with `grow`. `sweep`: every API has a turn of its own in a
         compiled way, early on."""
         self.apis: list[str] = []
         self.seed = seed
-        self._family, self._sweep = family, sweep
+        self._family, self._sweep, self._shard = family, sweep, shard
+        self._own: list[str] = []  # the shard's APIs
         self._by_api: dict[str, list[int]] = defaultdict(list)
         self._covers: dict[str, Cover] = defaultdict(Cover)
         self._designed: dict[str, int] = {}  # the last round in which an API's design went on
@@ -109,6 +118,8 @@ class Schedule:
         for index, api in enumerate(apis, len(self.apis)):
             if api not in self._by_api:
                 leading.append(index)
+                if self._shard.has(api):
+                    self._own.append(api)
             self._by_api[api].append(index)
         self.apis += apis
         chance.shuffle(leading)
@@ -122,8 +133,8 @@ class Schedule:
     # Planning ------------------------------------------------------------------------------------------------------------
 
     def batch(self, number: int) -> Batch | None:
-        """The batch with this number; None while the round it belongs to cannot be planned yet."""
-        if not self._whole:
+        """The batch with this number; None while the round it belongs to cannot be planned yet, or where there is nothing to plan."""
+        if not self._whole or not self._own:
             return self._rounds[0][number] if number < len(self._rounds[0]) else None
         round_number, position = self._place(number)
         while round_number >= len(self._rounds):
@@ -135,6 +146,10 @@ class Schedule:
                 self._applied += 1
             self._rounds.append(self._later_round(len(self._rounds)))
         return self._rounds[round_number][position]
+
+    def over(self, number: int) -> bool:
+        """Whether there will never be a batch with this number: a shard may have no API at all."""
+        return self._whole and not self._own and number >= len(self._rounds[0])
 
     def _place(self, number: int) -> tuple[int, int]:
         first = len(self._rounds[0])
@@ -177,12 +192,14 @@ class Schedule:
     def _plan(self, index: int, start: int, count: int, **more: Any) -> None:
         """One more batch of the first round."""
         number = len(self._rounds[0])
-        self._rounds[0].append(Batch(number, index, f"{self.seed}:{number}", start, count, **more))
+        elsewhere = not self._shard.has(self.apis[index])
+        self._rounds[0].append(Batch(number, index, f"{self.seed}:{number}", start, count, elsewhere=elsewhere, **more))
         self._seen.add(index)
 
     def _later_round(self, round_number: int) -> list[Batch]:
         chance = random.Random(f"{self.seed}:round:{round_number}")
-        energies = [energy / (1 + self._again[api]) for energy, api in zip(self._energy, self.apis)]
+        own = set(self._own)
+        energies = [energy / (1 + self._again[api]) if api in own else 0.0 for energy, api in zip(self._energy, self.apis)]
         chosen = [self._next_in_turn(chance, energies, round_number) for _ in range(IN_TURN)]
         chosen += chance.choices(range(len(self.apis)), energies, k=ROUND - len(chosen))
         chance.shuffle(chosen)
@@ -214,8 +231,7 @@ class Schedule:
 
     def _next_in_turn(self, chance: random.Random, energies: list[float], round_number: int) -> int:
         """The next API's turn: its design, or among its seeds by energy."""
-        names = list(self._by_api)
-        seeds = self._by_api[names[self._turn % len(names)]]
+        seeds = self._by_api[self._own[self._turn % len(self._own)]]
         self._turn += 1
         if self._goes_on(seeds[0], round_number):
             return seeds[0]

@@ -6,7 +6,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gradfuzz.findings.inside.neighbours import neighbours
+from gradfuzz.findings.inside.documented import documented
+from gradfuzz.findings.inside.neighbours import is_ordinary, neighbours
 from gradfuzz.findings.inside.same import mark
 from gradfuzz.findings.inside.shrink import shrink_edits, shrink_program
 from gradfuzz.findings.inside.stages import at_its_stage
@@ -20,6 +21,8 @@ from gradfuzz.targets.base.protocol import Target
 
 # Where every candidate costs a compilation, shrinking takes longer.
 COMPILED_FACTOR = 3
+# From this order on it is tried whether the one below shows it.
+LOWEST_HIGH = 3
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class Confirmed:
     made: tuple[str, ...] | None = None  # what the Program makes once, outside the function; None where nobody has looked
     shrinking: float = 0.0  # seconds of the processor that making it small took
     ordinary: bool | None = None  # whether it shows at ordinary numbers, too; None where nobody has looked
+    documented: tuple[str, ...] | None = None  # what docstrings say about such things; None where nobody has looked
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -47,16 +51,17 @@ class Confirmed:
         return Confirmed(
             from_json(data["program"]), tuple(Edit.from_json(e) for e in data["edits"]), Verdict.from_json(data["verdict"]), data["rule"],
             data["mutates"], data["random"], int(data.get("salt", 0)), None if data.get("made") is None else tuple(data["made"]),
-            data["shrinking"], data.get("ordinary"),
+            data["shrinking"], data.get("ordinary"), None if data.get("documented") is None else tuple(data["documented"]),
         )  # fmt: skip
 
 
 def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed | None:
     """The suspicion confirmed and shrunk; None if it was not seen again. Shrinking takes so many seconds of the processor at most."""
     suspicion = at_its_stage(target, suspicion)
-    wanted = mark(suspicion.verdict)
     # Higher orders than that of the suspicion would only cost time.
     options = replace(suspicion.options, order=min(suspicion.options.order, max(1, suspicion.verdict.order)))
+    suspicion = _at_its_order(target, replace(suspicion, options=options))
+    options, wanted = suspicion.options, mark(suspicion.verdict)
     # The processor's time: what else the computer does must not change which Program is the smallest.
     compiles = any(target.ways[s.way].compiles for s in suspicion.verdict.scenarios if s.way in target.ways)
     deadline = time.process_time() + seconds * (COMPILED_FACTOR if compiles else 1)
@@ -68,17 +73,37 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
     def shows(program: Program) -> bool:
         return seen(program)[1] is not None
 
+    def smaller(program: Program) -> Program:
+        return shrink_program(program, shows, lambda: time.process_time() < deadline, suspicion.api)
+
     edits = list(suspicion.edits)
     _, first = seen(apply_all(suspicion.seed, edits))
     if first is None:
         return None
     began = time.process_time()
     kept = shrink_edits(suspicion.seed, edits, shows)
-    smallest = shrink_program(apply_all(suspicion.seed, kept), shows, lambda: time.process_time() < deadline)
+    smallest = smaller(apply_all(suspicion.seed, kept))
+    near = next(filter(shows, neighbours(smallest)), None)
+    if near is not None and not is_ordinary(smallest):
+        smallest = smaller(near)  # it shows at what people compute with: that is the example
     shrinking = time.process_time() - began
     examination, verdict = seen(smallest)
     point = examination.trial.point if examination.trial is not None else None
     return Confirmed(
         smallest, tuple(kept), verdict or first, examination.rule, point is not None and point.mutates, point is not None and point.random,
-        options.salt, None if point is None else tuple(point.made), shrinking, any(map(shows, neighbours(smallest))),
+        options.salt, None if point is None else tuple(point.made), shrinking, near is not None,
+        tuple(documented(target, suspicion.api, examination.rule)),
     )  # fmt: skip
+
+
+def _at_its_order(target: Target, suspicion: Suspicion) -> Suspicion:
+    """The suspicion at the order below, where what is wrong in it shows there at ordinary numbers: nobody needs a third derivative then."""
+    verdict = suspicion.verdict
+    if verdict.order < LOWEST_HIGH or any(s.way for s in verdict.scenarios):
+        return suspicion
+    below = replace(suspicion.options, order=verdict.order - 1)
+    for program in neighbours(suspicion.mutant):
+        for found in examine(target, program, below).findings:
+            if found.kind == verdict.kind:
+                return replace(suspicion, seed=program, edits=(), options=below, verdict=found)
+    return suspicion

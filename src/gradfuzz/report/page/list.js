@@ -1,5 +1,5 @@
 // A table of any length: only the rows in sight are in the page.
-const ROW = 52, SPARE = 8;
+const ROW = 52, SPARE = 4;
 const virtual = (columns, wanted, state) => {
   let rows = wanted;
   const body = h("tbody"), name = state.name || "list";
