@@ -32,7 +32,9 @@ from gradfuzz.cli import (
     run,
     scan,
     seeds,
+    serve,
     targets,
+    watch,
 )
 from gradfuzz.cli.console import guarded
 from gradfuzz.envs.environment import FOLDER
@@ -67,6 +69,8 @@ app.command()(guarded(targets.targets))
 app.command("merge")(guarded(merge.merge))
 app.command("nightly")(guarded(nightly.nightly))
 app.command("report")(guarded(report.report))
+app.command("serve")(guarded(serve.serve))
+app.command("watch")(guarded(watch.watch))
 app.command("coverage")(guarded(coverage.coverage))
 app.command("refusals")(guarded(coverage.refusals))
 app.command("record")(guarded(record.record))
