@@ -55,11 +55,8 @@ def bugs(
 
 
 def known_bugs(opened: Records, judgements: Path | None = None, campaign: int | None = None) -> list[Bug]:
-    """The bugs of a store, or of one campaign of it and no other shard, with what people said of them.
-
-    They have the labels that are known now, whatever was known when they were found.
-    """
-    found = [f.relabelled() for f in opened.findings(campaign) if campaign is None or f.campaign == campaign]
+    """The bugs of a store, or of one campaign of it and no other shard, with what people said of them."""
+    found = [f for f in opened.findings(campaign) if campaign is None or f.campaign == campaign]
     return bugs_of(found, read_judgements(judgements or beside(opened.path)))
 
 

@@ -110,6 +110,11 @@ class Finding:
         """The finding with the id that belongs to a key."""
         return replace(self, id=finding_id(self.api, key))
 
+    def shown_by(self, proven: bool, output: str) -> Finding:
+        """What its own script made of it. One that was seen twice and is not shown now is lost: that is ours to mend."""
+        last = (output.strip().splitlines() or ["it says nothing"])[-1]
+        return replace(self, confirmed=proven, script_output=output, lost="" if proven else f"{self.kind}: {last}")
+
     def to_json(self) -> dict[str, Any]:
         """What the store keeps; how often it was met and by which campaign stands beside it there."""
         verdict = {key: value for key, value in self.verdict.to_json().items() if key != "outcome"}

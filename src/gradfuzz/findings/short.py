@@ -20,7 +20,7 @@ from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.literals import FEW, counts, literal, too_long
 from gradfuzz.findings.script import folders_of, module_dtype, template_of, widest
 from gradfuzz.findings.script_names import bound_names, out_of_the_way
-from gradfuzz.findings.script_parts import Parts, gated, imports_of, parts_of
+from gradfuzz.findings.script_parts import Parts, gated, imports_of, modules_of, parts_of
 from gradfuzz.findings.shown import Short
 from gradfuzz.oracles.kinds import title
 from gradfuzz.oracles.verdict import ACCURACY, GRADIENT, KINK, NONFINITE, PRECISION, TAIL
@@ -208,7 +208,7 @@ class _Entry:
             differentiable=self.parts.differentiable, body=self._body(),
             number=shown["output"]["number"], place=self.place, result=self.parts.result, loose=self.how == LOOSE, fresh=self.how == FRESH,
             pick=self._pick(), part=("real", "imag")[shown["output"]["part"]] if shown["output"]["complex"] else "",
-            imports=imports_of(finding.program), user_modules=finding.modules, dtype=module_dtype(finding.program),
+            imports=imports_of(finding.program), user_modules=modules_of(finding), dtype=module_dtype(finding.program),
             floatx=widest(finding.program), enclosure=proof.enclosure if proof is not None else "",
         )  # fmt: skip
         return text

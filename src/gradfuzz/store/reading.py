@@ -161,7 +161,7 @@ def finding_of(row: sqlite3.Row) -> Finding:
         raise Damaged("no id, or an error bar that is no number")
     _detail(a(dict, verdict.detail))
     found.public(), issue_text(found)
-    return found
+    return found.relabelled()
 
 
 def _detail(detail: dict[str, Any]) -> None:
