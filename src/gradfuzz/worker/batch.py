@@ -226,7 +226,7 @@ class Tally:
             "rules": sorted(self.rules),
             "features": sorted(f"{name}|{feature}" for feature in self.features for name in names[:MOST_RULES]),
             "refusals": dict(self.refusals.most_common(20)),
-            "reasons": dict(self.reasons),
+            "reasons": dict(sorted(self.reasons.items())),
             "edits": self.edits,
             "grown": [[feature, to_json(program)] for feature, (_, program) in smallest[:MOST_GROWN]],
         }

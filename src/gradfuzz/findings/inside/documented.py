@@ -47,8 +47,9 @@ def undocumented(target: Target, api: str, program: Program) -> list[str]:
 
     Shrinking has tried to do without them. Python's own methods and what the user lends have none to speak of.
     """
-    own, last = _doc(api, target.language), api.rsplit(".", 1)[-1]
-    if last.startswith("_") or not any(api.startswith(f"{space}.") for space in target.language.namespaces if "*" not in space):
+    own, last, language = _doc(api, target.language), api.rsplit(".", 1)[-1], target.language
+    spaces = [space for space in language.namespaces if "*" not in space and space not in language.trusted]
+    if last.startswith("_") or not any(api.startswith(f"{space}.") for space in spaces):
         return []
     if not own:
         return [last]
