@@ -25,10 +25,12 @@ from gradfuzz.cli import (
     graphs,
     judge,
     merge,
+    nightly,
     record,
     replay,
     report,
     run,
+    scan,
     seeds,
     serve,
     targets,
@@ -65,6 +67,7 @@ app.command()(guarded(bisect.bisect))
 app.command()(guarded(cross.cross))
 app.command()(guarded(targets.targets))
 app.command("merge")(guarded(merge.merge))
+app.command("nightly")(guarded(nightly.nightly))
 app.command("report")(guarded(report.report))
 app.command("serve")(guarded(serve.serve))
 app.command("watch")(guarded(watch.watch))
@@ -75,6 +78,7 @@ app.command("eps")(guarded(eps.eps))
 app.add_typer(seeds.app, name="seeds")
 app.add_typer(env.app, name="env")
 app.command("explain")(guarded(explain.explain))
+app.command("scan")(guarded(scan.scan))
 app.command("fuzz-function")(guarded(fuzz_function.fuzz_function))
 
 

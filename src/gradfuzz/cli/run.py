@@ -12,6 +12,7 @@ from gradfuzz.cli.bugs import known_bugs, show_line
 from gradfuzz.cli.console import DEFAULT_STORE, FOUND, NOTHING_NEW, StoreOption, out, records, say_lines, seconds
 from gradfuzz.cli.display import endings, status_line, watching
 from gradfuzz.cli.gate import BaselineOption, FailOnOption, baseline_of, checked, verdict
+from gradfuzz.cli.modules import lent, search_paths
 from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.cluster.places import Cluster
 from gradfuzz.engine.config import DEFAULT_SECONDS, MOST_ORDER, Config
@@ -21,6 +22,7 @@ from gradfuzz.findings.labels import NEWS
 from gradfuzz.pool.launch import Launch
 from gradfuzz.store.proofs import proofs_of
 from gradfuzz.surveys.depth import DEFAULT_ORDER
+from gradfuzz.surveys.forever import run_forever
 from gradfuzz.surveys.mutants import run_mutants
 from gradfuzz.surveys.profiles import DEFAULT, chosen
 from gradfuzz.targets.base.scenario import nestings
@@ -30,6 +32,7 @@ MAX_ORDER = MOST_ORDER
 LONGEST_LINE = 4096  # of a list of APIs: no signature is longer
 MOST_WORKERS = 100_000
 LOCAL, RAY = "local", "ray"
+LEG = 3600.0  # seconds
 GRAVEST = 5  # bugs that a campaign ends with
 
 
@@ -66,6 +69,12 @@ def run(
         Optional[str],
         typer.Option(help="Only this part of the APIs, as in 3/16: other machines take the others, and `gradfuzz merge` joins the stores."),
     ] = None,
+    forever: Annotated[
+        bool, typer.Option("--forever", help="Until it is stopped, in legs: each has other mutants and knows what those before it knew.")
+    ] = False,
+    checkpoint: Annotated[
+        Optional[str], typer.Option(help="With --forever, how long a leg is, after which the store is folded: 1h by default.")
+    ] = None,
     store: StoreOption = DEFAULT_STORE,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the store's last campaign; its --seeds, --module and --env are said again.")
@@ -91,11 +100,12 @@ def run(
     home_of(target)  # raises for a name that is none
     severity, before = checked(fail_on), baseline_of(baseline)
     limit = seconds(time) if time is not None else (None if mutants else DEFAULT_SECONDS)
+    leg = _leg(forever, checkpoint, time, mutants)
     named = way_names(ways)
     cluster = _cluster(executor, ray_address, python, env)
     where = place(python, env if cluster is None else None, target)
     launch = Launch(
-        target, where.python, tuple(module or ()), (os.getcwd(),) if module else (), seconds(timeout), memory,
+        target, where.python, lent(module or ()), search_paths() if module else (), seconds(timeout), memory,
         tuple(way.name for way in chosen(target, profile, named).ways), device, where.variables,
     )  # fmt: skip
     listed = api_file(apis)
@@ -107,7 +117,10 @@ def run(
         python_said=where.said, samples=samples, shard=Shard.named(shard) if shard is not None else WHOLE,
     )  # fmt: skip
     with watching() as display:
-        state = run_mutants(config, store, resume, display)
+        if leg is None:
+            state = run_mutants(config, store, resume, display)
+        else:
+            state = run_forever(config, store, resume, display, leg)
     for line in (status_line(state), *endings(state)):
         say_lines(line, rest="  ")
     new = [f for f in state.findings if f.label_name in NEWS]
@@ -129,6 +142,17 @@ def run(
     if severity is None and before is None:
         raise typer.Exit(FOUND if new else NOTHING_NEW)
     raise verdict(bugs, severity, before)
+
+
+def _leg(forever: bool, checkpoint: str | None, time: str | None, mutants: int | None) -> float | None:
+    """How long a leg is; None where there are none."""
+    if not forever:
+        if checkpoint is not None:
+            raise GradfuzzError("--checkpoint says how long a leg of --forever is; add --forever")
+        return None
+    if time is not None or mutants is not None:
+        raise GradfuzzError("--forever goes on until it is stopped; leave --time and --mutants out")
+    return seconds(checkpoint) if checkpoint is not None else LEG
 
 
 def _cluster(executor: str, address: str | None, python: str | None, env: str | None) -> Cluster | None:

@@ -28,7 +28,7 @@ from gradfuzz.findings.script_numbers import (
     tolerance,
     value_tolerance,
 )  # fmt: skip
-from gradfuzz.findings.script_parts import gated, imports_of, parts_of
+from gradfuzz.findings.script_parts import gated, imports_of, modules_of, parts_of
 from gradfuzz.oracles.kinds import KINDS
 from gradfuzz.oracles.trial import STREAM, start_of
 from gradfuzz.program import Program
@@ -115,7 +115,7 @@ def script(finding: Finding) -> str:
         dtype=module_dtype(program),
         floatx=widest(program),
         numeric=KINDS[verdict.kind].numeric and verdict.oracle != "precision",
-        user_modules=finding.modules,
+        user_modules=modules_of(finding),
         limit=float(finding.limit),
     )
 
@@ -160,7 +160,7 @@ PROJECTIONS = {
 
 def _structures(program: Program) -> list[tuple[str, str]]:
     """(input, code that projects a direction `a`, an array) for each structured input."""
-    found = [(name, r) for name, r in program.inputs.items() if r.differentiable and r.structure]
+    found = [(name, r) for name, r in program.inputs.items() if r.differentiable and r.structure in PROJECTIONS]
     square = [(name, r) for name, r in found if r.structure == "simplex" or (len(r.shape) > 1 and r.shape[-1] == r.shape[-2])]
     return [(name, PROJECTIONS[str(r.structure)]) for name, r in square if r.shape]
 

@@ -15,7 +15,7 @@ from gradfuzz.program.text import statement_text
 
 def gated(finding: Finding, language: Language) -> Finding:
     """The finding itself. ProgramError if its Program does not pass the gate, or a module of the user's own has a name that is none."""
-    if not all(gate.is_plain(part) for module in finding.modules for part in module.split(".")):
+    if not all(gate.is_plain(part) for module in finding.modules for part in module.replace(":", ".").split(".")):
         raise ProgramError("a module of the user's own has a name that is none")
     return replace(finding, program=gate.check(finding.program, language))
 
@@ -84,4 +84,9 @@ def imports_of(program: Program) -> list[str]:
     """The modules of the functions that are called or passed: a submodule need not be there before it is imported."""
     paths = {node.func if isinstance(node, Call) else node.path for node in program.expressions() if isinstance(node, (Call, Name))}
     spaces = {path.rsplit(".", 1)[0] for path in paths if "." in path.strip(".")}
-    return sorted(space for space in spaces if not space.rsplit(".", 1)[-1][:1].isupper())
+    return sorted(space for space in spaces if not space.rsplit(".", 1)[-1].lstrip("_")[:1].isupper())
+
+
+def modules_of(finding: Finding) -> list[str]:
+    """The user's own modules as a script imports them: of `module:function`, the module."""
+    return sorted({module.partition(":")[0] for module in finding.modules})

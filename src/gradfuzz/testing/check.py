@@ -148,7 +148,7 @@ def check_gradients(
     """
     chosen = pick(library, inputs)
     f, inputs = chosen.opened(f, inputs)
-    with _running(chosen):
+    with running(chosen):
         subject = subject_of(f, inputs, chosen, structure, wrt, domain)
         effort = replace(FULL if thorough else THRIFTY, rtol=_tolerance("rtol", rtol), atol=_tolerance("atol", atol))
         plain = scenarios(modes, order, chosen)
@@ -231,7 +231,7 @@ class _Check:
     ) -> Details:  # fmt: skip
         verdict, evidence = findings[0], None
         if trial is not None and verdict.oracle == "gradient":
-            with _running(target.subject.library):
+            with running(target.subject.library):
                 evidence = self._measured(trial, verdict)
         example = {name: materialise(recipe) for name, recipe in program.inputs.items()}
         script = message.reproducer(target.subject, program, self.options, self.modes)
@@ -251,7 +251,7 @@ class _Check:
 
 
 @contextmanager
-def _running(library: Functions) -> Iterator[None]:
+def running(library: Functions) -> Iterator[None]:
     """The library's settings for a check; and warnings that a project has made errors are warnings again: they are no failures."""
     with ExitStack() as stack:
         stack.enter_context(warnings.catch_warnings())
