@@ -72,7 +72,10 @@ def test_a_bug_can_be_shown_and_its_gravest_finding_taken_away(store):
     name = told(store, "bugs")[0]["id"]
     text = run(store, "show", name)
     assert "Nothing warns" in text and FIRST.id in text and SECOND.id in text and "y = torch.sin(x)" in text
-    assert run(store, "issue", name) == run(store, "issue", FIRST.id) and run(store, "repro", name) == run(store, "repro", FIRST.id)
+    whole, alone = run(store, "issue", name), run(store, "issue", FIRST.id)
+    assert whole.splitlines()[0] == alone.splitlines()[0] == "# torch.sin returns an incorrect gradient in reverse and forward mode"
+    assert "The same cause shows in `torch.Tensor.sin`" in whole and "The same cause" not in alone
+    assert run(store, "repro", name) == run(store, "repro", FIRST.id) == run(store, "repro", name, "--full")
     assert "no bug starts with" in run(store, "show", "bug-nothing", status=2)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.labels import Label
 from gradfuzz.findings.proof import PROVEN, Proof
+from gradfuzz.findings.shown import Short
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.oracles.verdict import Verdict
 from gradfuzz.program import parse, to_json
@@ -31,7 +32,7 @@ RAISES = Finding(
     "torch", "2.13.0", "torch.polar", RAISED,
     parse('x = tensor((2,), "float64", normal(seed=1))\ny = torch.cos(x)\n', language_for("torch")), True, id="polar-2",
 )  # fmt: skip
-KNOWN = replace(ONE, api="torch.cosh", rule="CoshBackward0", id="cosh-3", label=Label("known", "reported", "https://example.org/1"))
+KNOWN = replace(ONE, api="torch.ldexp", rule="LdexpBackward0", id="ldexp-3", label=Label("known", "reported", ""))  # as the target says
 
 MISCHIEF = (
     "<script>window.hacked = 1</script>", "</script><script>window.hacked = 1</script>", "<img src=x onerror='window.hacked = 1'>",
@@ -72,10 +73,11 @@ def hostile_store(path: Path, more: tuple[str, ...] = ()) -> Path:
         detail = {**DETAIL, "numbers": {evil: evil, "reverse": 1.25}, "vote": evil, "element": evil}
         verdict = replace(WRONG, reason=evil, expected=evil, actual=evil, detail=detail)
         proof = replace(PROOF, output=evil, along=(evil,), exact=evil, enclosure=evil, got={evil: evil, "reverse": 1.25})
-        label = Label("known", evil, evil) if k % 2 else None
+        label = Label("known", evil, evil, evil) if k % 2 else None
         finding = replace(
             ONE, api=f"{evil}{k}", verdict=verdict, rule=f"{evil}{k}", version=evil, label=label, script=evil, script_output=evil,
             proof=proof, id=f"{text}-{k}", lost=evil, releases=((evil, "shows"), ("1.0", "gone")),
+            short=Short(evil, evil, evil, evil, 1.25, 0.5, evil) if k % 3 else None,
         )  # fmt: skip
         store.add_finding(number, f"k{k}", finding)
     store.close()

@@ -6,7 +6,6 @@ from typer.testing import CliRunner
 
 from gradfuzz.cli.app import app
 from gradfuzz.findings.finding import Finding
-from gradfuzz.findings.triage import _with_output
 from gradfuzz.oracles.verdict import Verdict
 from gradfuzz.program import parse
 from gradfuzz.report.html import write
@@ -27,9 +26,9 @@ def stored(tmp_path):
     path = tmp_path / "gradfuzz.db"
     store = Store(path, create=True)
     number = store.begin("torch", "0", {})
-    shown = _with_output(FINDING, True, "BUG\n")
-    failed = _with_output(FINDING, False, "numeric 1.0\nValueError: 'module.weight' is not in list")
-    agreed = [_with_output(FINDING, False, f"reverse {n}\nfixed: they agree") for n in (1.5, 2.5)]
+    shown = FINDING.shown_by(True, "BUG\n")
+    failed = FINDING.shown_by(False, "numeric 1.0\nValueError: 'module.weight' is not in list")
+    agreed = [FINDING.shown_by(False, f"reverse {n}\nfixed: they agree") for n in (1.5, 2.5)]
     unseen = replace(FINDING, confirmed=False)  # a fresh process did not see it again: no script has run
     for index, finding in enumerate([shown, failed, *agreed, unseen]):
         store.add_finding(number, f"key {index}", finding.filed(f"key {index}"))

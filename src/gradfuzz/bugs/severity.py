@@ -109,6 +109,8 @@ def severity(finding: Finding) -> Severity:
         return Severity(REGION, f"seen in {seen.low}")
     if seen.mixed:
         return Severity(REGION, f"where {' meets '.join(seen.mixed)}")
+    if seen.view:
+        return Severity(REGION, f"for {'an' if seen.view == 'expanded' else 'a'} {seen.view} view")
     if finding.ordinary is False:
         return Severity(POINT if seen.zeros else REGION, "it does not show at other ordinary numbers")
     if kind == NONFINITE or kind in _ERRORS:
@@ -126,10 +128,16 @@ def _edge(finding: Finding, seen: Circumstances) -> str:
         return "empty tensors"
     if seen.index:
         return f"{UNVALIDATED}: an index out of range"
-    if seen.mixed and finding.kind in (*_ERRORS, MALFORMED):
+    if seen.narrow and finding.kind in (*_ERRORS, MALFORMED):
         return f"mixed types: {', '.join(seen.mixed)}"
+    if seen.endless and not seen.norm:
+        return "an infinite argument"  # an ordinary one was tried in its place
+    if seen.twice and finding.kind == NONFINITE and finding.verdict.order > 1:
+        return "one tensor passed twice"
     if seen.option:
         return f"an option of {seen.option}"
+    if finding.hidden:
+        return f"undocumented: {', '.join(finding.hidden)}"
     if seen.internal:
         return "not a public API"
     return "a deprecated API" if seen.deprecated else ""

@@ -25,13 +25,16 @@ from gradfuzz.cli import (
     graphs,
     judge,
     merge,
+    nightly,
     record,
     replay,
     report,
     run,
     scan,
     seeds,
+    serve,
     targets,
+    watch,
 )
 from gradfuzz.cli.console import guarded
 from gradfuzz.envs.environment import FOLDER
@@ -64,7 +67,10 @@ app.command()(guarded(bisect.bisect))
 app.command()(guarded(cross.cross))
 app.command()(guarded(targets.targets))
 app.command("merge")(guarded(merge.merge))
+app.command("nightly")(guarded(nightly.nightly))
 app.command("report")(guarded(report.report))
+app.command("serve")(guarded(serve.serve))
+app.command("watch")(guarded(watch.watch))
 app.command("coverage")(guarded(coverage.coverage))
 app.command("refusals")(guarded(coverage.refusals))
 app.command("record")(guarded(record.record))

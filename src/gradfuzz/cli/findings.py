@@ -119,9 +119,16 @@ def repro(
 
 
 def issue(identity: IdArgument, store: StoreOption = DEFAULT_STORE) -> None:
-    """Print a text that can be pasted into an issue tracker."""
+    """Print a text that can be pasted into the library's issue tracker, in the sections of its template.
+
+    Of a bug it also says which other functions and modes have the same cause.
+    """
     with records(store) as opened:
-        print(visible(issue_text(leading(opened, identity))), end="")
+        found = chosen(opened, identity)
+    if isinstance(found, Bug):
+        print(visible(issue_text(found.leading, found.apis[1:], found.affects.split(", "))), end="")
+    else:
+        print(visible(issue_text(found)), end="")
 
 
 def _place(bug: Bug, finding: Finding) -> dict[str, str]:

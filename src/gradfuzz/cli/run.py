@@ -11,6 +11,7 @@ import typer
 from gradfuzz.cli.bugs import known_bugs, show_line
 from gradfuzz.cli.console import DEFAULT_STORE, FOUND, NOTHING_NEW, StoreOption, out, records, say_lines, seconds
 from gradfuzz.cli.display import endings, status_line, watching
+from gradfuzz.cli.gate import BaselineOption, FailOnOption, baseline_of, checked, verdict
 from gradfuzz.cli.modules import lent, search_paths
 from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.cluster.places import Cluster
@@ -21,6 +22,7 @@ from gradfuzz.findings.labels import NEWS
 from gradfuzz.pool.launch import Launch
 from gradfuzz.store.proofs import proofs_of
 from gradfuzz.surveys.depth import DEFAULT_ORDER
+from gradfuzz.surveys.forever import run_forever
 from gradfuzz.surveys.mutants import run_mutants
 from gradfuzz.surveys.profiles import DEFAULT, chosen
 from gradfuzz.targets.base.scenario import nestings
@@ -30,6 +32,7 @@ MAX_ORDER = MOST_ORDER
 LONGEST_LINE = 4096  # of a list of APIs: no signature is longer
 MOST_WORKERS = 100_000
 LOCAL, RAY = "local", "ray"
+LEG = 3600.0  # seconds
 GRAVEST = 5  # bugs that a campaign ends with
 
 
@@ -37,7 +40,7 @@ def run(
     target: Annotated[str, typer.Argument(help="The library to fuzz: " + ", ".join(known_targets()) + ".")],
     python: PythonOption = None,
     env: EnvOption = None,
-    time: Annotated[Optional[str], typer.Option(help="How long: 90s, 5m, 1h30m. Five minutes by default.")] = None,
+    time: Annotated[Optional[str], typer.Option("--time", "--budget", help="How long: 90s, 5m, 1h30m. Five minutes by default.")] = None,
     mutants: Annotated[Optional[int], typer.Option(min=1, help="Stop after so many. Same --seed, same findings.")] = None,
     api: Annotated[Optional[list[str]], typer.Option(help="Only APIs that fit this glob, as in 'torch.fft.*'. May be given again.")] = None,
     apis: Annotated[Optional[Path], typer.Option(help="A file of API names or signatures, one a line.")] = None,
@@ -66,6 +69,12 @@ def run(
         Optional[str],
         typer.Option(help="Only this part of the APIs, as in 3/16: other machines take the others, and `gradfuzz merge` joins the stores."),
     ] = None,
+    forever: Annotated[
+        bool, typer.Option("--forever", help="Until it is stopped, in legs: each has other mutants and knows what those before it knew.")
+    ] = False,
+    checkpoint: Annotated[
+        Optional[str], typer.Option(help="With --forever, how long a leg is, after which the store is folded: 1h by default.")
+    ] = None,
     store: StoreOption = DEFAULT_STORE,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the store's last campaign; its --seeds, --module and --env are said again.")
@@ -73,6 +82,8 @@ def run(
     timeout: Annotated[str, typer.Option(help="How long one mutant may take.")] = "10s",
     memory: Annotated[int, typer.Option(min=64, max=2**24, help="By how many megabytes a worker may grow.")] = 4096,
     samples: Annotated[bool, typer.Option("--samples", help="Beside --seeds: the library's own samples, in the same campaign.")] = False,
+    fail_on: FailOnOption = None,
+    baseline: BaselineOption = None,
 ) -> None:
     """Fuzz a library for wrong gradients.
 
@@ -83,10 +94,13 @@ def run(
     Some mutants are run in further ways too, which must give the same derivatives: compiled, batched, checkpointed, on another device. A
     compilation serves a family of mutants that differ in their numbers alone; how many there are is the profile's to say.
 
-    Exit status: 0 nothing new, 1 findings, 2 wrong use or broken set-up.
+    Exit status: 0 nothing new, 1 findings, 2 wrong use or broken set-up. With --fail-on and --baseline, 1 only for new bugs that are grave
+    enough and that the baseline lacks.
     """
     home_of(target)  # raises for a name that is none
+    severity, before = checked(fail_on), baseline_of(baseline)
     limit = seconds(time) if time is not None else (None if mutants else DEFAULT_SECONDS)
+    leg = _leg(forever, checkpoint, time, mutants)
     named = way_names(ways)
     cluster = _cluster(executor, ray_address, python, env)
     where = place(python, env if cluster is None else None, target)
@@ -103,7 +117,10 @@ def run(
         python_said=where.said, samples=samples, shard=Shard.named(shard) if shard is not None else WHOLE,
     )  # fmt: skip
     with watching() as display:
-        state = run_mutants(config, store, resume, display)
+        if leg is None:
+            state = run_mutants(config, store, resume, display)
+        else:
+            state = run_forever(config, store, resume, display, leg)
     for line in (status_line(state), *endings(state)):
         say_lines(line, rest="  ")
     new = [f for f in state.findings if f.label_name in NEWS]
@@ -122,7 +139,20 @@ def run(
     say_lines(f"{len(state.findings)} findings of {len(bugs)} bugs; {len(new)} findings are not on the list of known ones")
     if state.findings:
         say_lines(f"look at them with: gradfuzz bugs{again}; as a page: gradfuzz report{again}")
-    raise typer.Exit(FOUND if new else NOTHING_NEW)
+    if severity is None and before is None:
+        raise typer.Exit(FOUND if new else NOTHING_NEW)
+    raise verdict(bugs, severity, before)
+
+
+def _leg(forever: bool, checkpoint: str | None, time: str | None, mutants: int | None) -> float | None:
+    """How long a leg is; None where there are none."""
+    if not forever:
+        if checkpoint is not None:
+            raise GradfuzzError("--checkpoint says how long a leg of --forever is; add --forever")
+        return None
+    if time is not None or mutants is not None:
+        raise GradfuzzError("--forever goes on until it is stopped; leave --time and --mutants out")
+    return seconds(checkpoint) if checkpoint is not None else LEG
 
 
 def _cluster(executor: str, address: str | None, python: str | None, env: str | None) -> Cluster | None:

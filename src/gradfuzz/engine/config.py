@@ -39,6 +39,7 @@ class Config:
     samples: bool = False  # the library's own seeds beside those of files
     cluster: Cluster | None = None  # where the workers are, if not here
     shard: Shard = WHOLE  # of the APIs; the other shards' are left to them
+    follows: bool = False  # it takes over what the store's last campaign of its kind knew
     source: str = "samples"  # where Programs come from; what a chain or graph command made is not resumed by `run`
 
     def to_json(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from gradfuzz.findings.triage import Triage
 from gradfuzz.pool.executor import Event, Executor
 from gradfuzz.pool.pool import Pool
 from gradfuzz.store import Claim, Store
+from gradfuzz.store.folding import predecessor, take_over
 from gradfuzz.store.opening import refuse_foreign
 
 # When the time is up, suspicions that wait for confirmation get this long; what then still waits is kept for --resume.
@@ -45,9 +46,13 @@ class Session:
             self.number = self._resumed
         else:
             rules = self.pool.run("rules").data.get("rules", {})
+            target, version, config = self.config.launch.target, self.pool.version, self.config.to_json()
             with self.store.transaction():
-                self.number = self.store.begin(self.config.launch.target, self.pool.version, self.config.to_json())
+                before = predecessor(self.store, target, version, config) if self.config.follows else None
+                self.number = self.store.begin(target, version, config)
                 self.store.set_existing_rules(self.number, rules)
+                if before is not None:
+                    take_over(self.store, before, self.number)
         self.store.set_status(self.number, "running")
         return self.store
 
@@ -112,6 +117,7 @@ class Engine:
                     self._handle(self.pool.poll())
             self._close("finished")
         except KeyboardInterrupt:
+            self.state.stopped = True
             self._close("stopped")
         except OSError:  # nobody takes our output any more
             self._close("stopped")

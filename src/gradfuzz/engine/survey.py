@@ -55,6 +55,7 @@ class State:
     asking: dict[str, float] = field(default_factory=dict)  # seconds of the processor that asking it took, by what for
     restarts: int = 0
     finishing: bool = False
+    stopped: bool = False  # by the user
     cpu: float = 0.0  # seconds that workers spent on tasks
     spending: Spending = field(default_factory=Spending)
     extra: Counter[str] = field(default_factory=Counter)

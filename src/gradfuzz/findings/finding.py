@@ -48,6 +48,9 @@ class Finding:
     lost: str = ""  # why its script does not show what a fresh process has seen again
     ordinary: bool | None = None  # whether it shows at ordinary numbers, one type and nothing empty; None where nobody has looked
     releases: tuple[tuple[str, str], ...] = ()  # what other releases were asked, and what each said (findings/said.py)
+    empty: bool = False  # the direct run gives no number at all
+    rules: tuple[str, ...] = ()  # derivative rules at work, where no single one is known to be at fault
+    hidden: tuple[str, ...] = ()  # options of the API that no docstring mentions
     documented: tuple[str, ...] | None = None  # what docstrings say that it may hang on; None where nobody has looked
     short: Short | None = None  # the script that people paste; None where only the long one shows it
 
@@ -104,6 +107,11 @@ class Finding:
         """The finding with the id that belongs to a key."""
         return replace(self, id=finding_id(self.api, key))
 
+    def shown_by(self, proven: bool, output: str) -> Finding:
+        """What its own script made of it. One that was seen twice and is not shown now is lost: that is ours to mend."""
+        last = (output.strip().splitlines() or ["it says nothing"])[-1]
+        return replace(self, confirmed=proven, script_output=output, lost="" if proven else f"{self.kind}: {last}")
+
     def to_json(self) -> dict[str, Any]:
         """What the store keeps; how often it was met and by which campaign stands beside it there."""
         verdict = {key: value for key, value in self.verdict.to_json().items() if key != "outcome"}
@@ -115,6 +123,7 @@ class Finding:
             "reproducer": self.script, "script_output": self.script_output, "proof": self.proof.to_json() if self.proof else None,
             "salt": self.salt, "made": None if self.made is None else list(self.made), "lost": self.lost, "ordinary": self.ordinary,
             "releases": dict(self.releases), "short": self.short.to_json() if self.short else None,
+            "empty": self.empty, "rules": list(self.rules), "hidden": list(self.hidden),
             "documented": None if self.documented is None else list(self.documented),
         }  # fmt: skip
 
@@ -132,6 +141,8 @@ class Finding:
             data["id"], times, campaign, Proof.from_json(data.get("proof")), int(data.get("salt", 0)),
             None if data.get("made") is None else tuple(map(str, data["made"])), data.get("lost", ""), data.get("ordinary"),
             tuple(dict(data.get("releases") or {}).items()),
+            bool(data.get("empty")), tuple(map(str, data.get("rules") or ())),
+            tuple(map(str, data.get("hidden") or ())),
             None if data.get("documented") is None else tuple(map(str, data["documented"])), Short.from_json(data.get("short")),
         )  # fmt: skip
 

@@ -5,12 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from gradfuzz.program import Program
-from gradfuzz.program.model import Tensor
+from gradfuzz.program.model import FLOATS, Tensor, Values
 from gradfuzz.program.text import number_text
 from gradfuzz.program.values import materialise
 
 # More numbers than this nobody reads, and a line of more characters nobody pastes.
 MOST_NUMBERS, MOST_CHARACTERS = 64, 160
+# So many are written out even where they only count.
+FEW = 8
+COUNTING = Values("arange", (1.0, 1.0))
+
+
+def counts(recipe: Tensor) -> int:
+    """How far a tensor counts from one, where writing that out would be long; else nothing."""
+    plain = recipe.values == COUNTING and recipe.structure is None and recipe.dtype in FLOATS
+    return recipe.elements if plain and recipe.elements > FEW else 0
 
 
 def literal(recipe: Tensor) -> str:
@@ -20,7 +29,11 @@ def literal(recipe: Tensor) -> str:
 
 def too_long(program: Program) -> bool:
     """Whether an input has more numbers than can be written out."""
-    return any(r.elements > MOST_NUMBERS or not r.elements or len(literal(r)) > MOST_CHARACTERS for r in program.inputs.values())
+    return any(not r.elements or (not counts(r) and _too_long(r)) for r in program.inputs.values())
+
+
+def _too_long(recipe: Tensor) -> bool:
+    return recipe.elements > MOST_NUMBERS or len(literal(recipe)) > MOST_CHARACTERS
 
 
 def _nested(numbers: Any) -> str:

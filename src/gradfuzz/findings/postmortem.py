@@ -9,11 +9,12 @@ import contextlib
 import queue
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from gradfuzz.errors import GradfuzzError
+from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.inside.confirm import Confirmed
 from gradfuzz.findings.inside.shrink import shrink_edits, shrink_program
 from gradfuzz.mutate.cover import Cover
@@ -27,6 +28,7 @@ from gradfuzz.targets.base.refusals import symptom_of
 from gradfuzz.targets.base.scenario import DIRECT, Scenario, nestings
 
 CRASH_PROBES = 60
+END = 10.0  # seconds that its processes have to end
 
 
 @dataclass(frozen=True)
@@ -67,11 +69,14 @@ class Death:
 
 
 class DeathDesk:
-    """Takes deaths, gives what was found out about them. Nothing here touches the store."""
+    """Takes deaths, gives what was found out about them, in turn. Nothing here touches the store, and nobody waits for it."""
 
-    def __init__(self, executor: Executor, shrink_seconds: float) -> None:
-        self.executor, self.shrink_seconds = executor, shrink_seconds
-        self.finished: queue.Queue[tuple[Death, Confirmed, bool]] = queue.Queue()
+    def __init__(self, executor: Executor, shrink_seconds: float, written: Callable[[str, Confirmed, bool], Finding]) -> None:
+        """`written`: a finding with its script, of an API and what was seen."""
+        self.executor, self.shrink_seconds, self._written = executor, shrink_seconds, written
+        self.finished: queue.Queue[tuple[Death, Finding]] = queue.Queue()
+        self.closed = False  # no more comes from here: it was told so, or its worker cannot be had
+        self._busy = False
         self._waiting: queue.Queue[Death | None] = queue.Queue()
         self._thread: threading.Thread | None = None
         self._apart: Apart | None = None
@@ -89,18 +94,23 @@ class DeathDesk:
 
     def close(self) -> None:
         self._waiting.put(None)
+        if self._thread is not None and not self._busy:
+            self._thread.join(END)  # it takes its processes with it
 
     def _work(self) -> None:
         with contextlib.suppress(GradfuzzError), self.executor.apart() as apart:  # what is left then waits for --resume
             self._apart = apart
             while (death := self._waiting.get()) is not None:
-                seen, confirmed = _PostMortem(self.executor.launch, self.shrink_seconds, apart, death).result()
-                self.finished.put((death, seen, confirmed))
+                self._busy = True
+                self.finished.put((death, self._looked_into(death, apart)))
+                self._busy = False
+        self.closed = True
 
-    def script_alone(self, source: str) -> tuple[bool, str]:
-        """Run the script of a death that was looked into: whether it shows the bug, and what it prints."""
-        assert self._apart is not None
-        return self._apart.alone(source)
+    def _looked_into(self, death: Death, apart: Apart) -> Finding:
+        """What a death is; if a scenario by itself dies of it, with what its own script makes of that."""
+        seen, confirmed = _PostMortem(self.executor.launch, self.shrink_seconds, apart, death).result()
+        finding = self._written(death.api, seen, confirmed)
+        return finding.shown_by(*apart.alone(finding.script)) if confirmed else finding
 
 
 class _PostMortem:

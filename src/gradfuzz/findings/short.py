@@ -14,8 +14,10 @@ from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from gradfuzz.findings.finding import Finding
-from gradfuzz.findings.literals import literal, too_long
+from gradfuzz.findings.literals import FEW, counts, literal, too_long
 from gradfuzz.findings.script import folders_of, module_dtype, template_of, widest
 from gradfuzz.findings.script_names import bound_names, out_of_the_way
 from gradfuzz.findings.script_parts import Parts, gated, imports_of, modules_of, parts_of
@@ -29,6 +31,10 @@ from gradfuzz.targets.base.scenario import Scenario
 from gradfuzz.targets.homes import Home, home_of
 
 SHORT = "short.py.j2"
+# How a script may be spelt: plainly; a derivative that is not connected is zero, and what compiles is compiled; modules are made in every
+# call, since they keep count; all inputs are variables of the function.
+PLAINLY, LOOSE, FRESH, WIDE = "plainly", "loosely", "freshly", "widely"
+SPELLINGS = (PLAINLY, LOOSE, FRESH, WIDE)
 MOST_LINES = 25
 WRONG_NUMBERS = (GRADIENT, ACCURACY, TAIL, NONFINITE, KINK, PRECISION)
 # Names of a short script's own, beside those that its template binds.
@@ -99,8 +105,8 @@ def spellings(finding: Finding, shown: Mapping[str, Any]) -> Iterator[Short]:
         return
     seen = set()
     for place in _ways_out(parts, shown):
-        for loose in (False, True):
-            entry = _Entry(finding, parts, shown, along, place, loose)
+        for how in SPELLINGS:
+            entry = _Entry(finding, parts, shown, along, place, how)
             text = _tight(entry.text(home_of(finding.target)))
             if len(text.splitlines()) <= MOST_LINES and text not in seen:
                 seen.add(text)
@@ -118,7 +124,7 @@ def showed(short: Short, status: object, output: str) -> Short | None:
 def _ways_out(parts: Parts, shown: Mapping[str, Any]) -> list[str]:
     """How the output may be reached, as code: what the last call gives may be a tensor or hold several."""
     number = shown["output"]["number"]
-    if len(parts.names) == shown["outputs"]:
+    if len(parts.names) == shown["outputs"] > 1:
         return [parts.names[number]]
     return [parts.result, ""] if shown["outputs"] == 1 else [f"{parts.result}[{number}]", ""]
 
@@ -164,12 +170,12 @@ class _Entry:
     """What a template is told."""
 
     def __init__(
-        self, finding: Finding, parts: Parts, shown: Mapping[str, Any], along: list[dict[str, Any]], place: str, loose: bool
+        self, finding: Finding, parts: Parts, shown: Mapping[str, Any], along: list[dict[str, Any]], place: str, how: str
     ) -> None:  # fmt: skip
-        self.finding, self.parts, self.shown, self.along, self.place, self.loose = finding, parts, shown, along, place, loose
+        self.finding, self.parts, self.shown, self.along, self.place, self.how = finding, parts, shown, along, place, how
         self.by: str = shown["by"]
         wanted = {place["name"] for place in along}
-        self.variables = [name for name in parts.differentiable if name in wanted]
+        self.variables = [name for name in parts.differentiable if name in wanted or how == WIDE]
         scenarios = [shown["scenario"], *([] if self.by in SOURCES else [self.by])]
         self.directed = self._directed(scenarios)
         self.chains = [self._chain(*named) for named in zip(("got", "right"), "de", scenarios)]
@@ -200,7 +206,7 @@ class _Entry:
             inputs=[self._input(name, recipe) for name, recipe in finding.program.inputs.items()], directions=self._directions(),
             constructors=self.parts.constructors, modules=self.parts.modules, weights=shown["weights"],
             differentiable=self.parts.differentiable, body=self._body(),
-            number=shown["output"]["number"], place=self.place, result=self.parts.result, loose=self.loose,
+            number=shown["output"]["number"], place=self.place, result=self.parts.result, loose=self.how == LOOSE, fresh=self.how == FRESH,
             pick=self._pick(), part=("real", "imag")[shown["output"]["part"]] if shown["output"]["complex"] else "",
             imports=imports_of(finding.program), user_modules=modules_of(finding), dtype=module_dtype(finding.program),
             floatx=widest(finding.program), enclosure=proof.enclosure if proof is not None else "",
@@ -234,7 +240,7 @@ class _Entry:
         variable = name in self.variables
         return {
             "name": name, "code": literal(recipe), "dtype": recipe.dtype, "layout": recipe.layout, "shape": recipe.shape,
-            "variable": variable, "inside": self.finding.mutates and not variable,
+            "counts": counts(recipe), "variable": variable, "inside": self.finding.mutates and not variable,
         }  # fmt: skip
 
     def _chain(self, name: str, letter: str, scenario: str) -> Chain:
@@ -263,15 +269,18 @@ class _Entry:
         names = {key: "u" if len(several) == 1 else f"u{i + 1}" for i, key in enumerate(several)}
         return [names[needed[n]] if n in needed else "" for n in range(len(self.along))]
 
-    def _directions(self) -> list[dict[str, str]]:
+    def _directions(self) -> list[dict[str, Any]]:
         """Those that the script needs, as code."""
-        found: dict[str, dict[str, str]] = {}
+        found: dict[str, dict[str, Any]] = {}
         for name, place in zip(self.directed, self.along):
             if name:
                 recipe = self.finding.program.inputs[place["name"]]
                 unit = Values("listed", (tuple(_unit(place, recipe)),))
                 code = literal(replace(recipe, values=unit, structure=None, layout="contiguous"))
-                found[name] = {"name": name, "code": code, "dtype": recipe.dtype}
+                hot = recipe.elements > FEW and not place["direction"] and not place["complex"]
+                at = int(np.ravel_multi_index(place["index"], recipe.shape)) if hot else 0
+                found[name] = {"name": name, "code": code, "dtype": recipe.dtype, "shape": recipe.shape,
+                               "hot": (recipe.elements, at) if hot else None}  # fmt: skip
         return list(found.values())
 
 

@@ -96,7 +96,7 @@ class Triage:
         for key in (*self.known, *self.aliases):
             self._met_before(key)
         self._finishing = False
-        self.desk = DeathDesk(pool, shrink_seconds)
+        self.desk = DeathDesk(pool, shrink_seconds, self._finding)
         self.inquiries = Inquiries(launch.target, pool, Desk())
         self.asked: Counter[str] = Counter()  # what the reference said to suspicions: proven, refuted, silent
         self.wondered: Counter[str] = Counter()  # what it said where nothing was suspected
@@ -255,7 +255,7 @@ class Triage:
         """A finding counts once its own script shows it."""
         proven = event.kind == "done" and event.data.get("status") == 1
         output = "\n".join(str(event.data[key]) for key in ("output", "failed", "cause") if event.data.get(key))
-        finding = _with_output(finding, proven, output)
+        finding = finding.shown_by(proven, output)
         if finding.confirmed:
             self._shorten(case, finding, shortening(finding))
         else:
@@ -277,7 +277,8 @@ class Triage:
         launch = self.launch
         finding = Finding(
             launch.target, self.pool.version, api, seen.verdict, seen.program, confirmed, seen.rule, seen.edits, seen.mutates, seen.random,
-            launch.modules, launch.timeout, salt=seen.salt, made=seen.made, ordinary=seen.ordinary, documented=seen.documented,
+            launch.modules, launch.timeout, salt=seen.salt, made=seen.made, ordinary=seen.ordinary, empty=seen.empty,
+            rules=seen.rules, hidden=seen.hidden, documented=seen.documented,
         )  # fmt: skip
         return replace(finding.relabelled(), script=script(finding))
 
@@ -324,15 +325,13 @@ class Triage:
         """Take in what was found out on the side: proofs, and post-mortems, of which there is one desk, so that they come in turn."""
         self.inquiries.collect()
         while not self.desk.finished.empty():
-            death, seen, confirmed = self.desk.finished.get()
+            death, finding = self.desk.finished.get()
             case = self.pending.get(death.key)
-            if case is None:
-                continue
-            finding = self._finding(death.api, seen, confirmed)
-            if confirmed:
-                proven, output = self.desk.script_alone(finding.script)
-                finding = _with_output(finding, proven, output)
-            self._settle(case, finding)
+            if case is not None:
+                self._settle(case, finding)
+        if self.desk.closed:  # they stay in the store, for --resume
+            for key in [key for key, case in self.pending.items() if isinstance(case.report, Death)]:
+                del self.pending[key]
 
     def close(self) -> None:
         """The end: what is ready does not wait for its turn any longer."""
@@ -343,9 +342,3 @@ class Triage:
         for case in list(self.pending.values()):
             if case.finding is not None and self.pending.get(case.key) is case:
                 self._settle(case, case.finding)
-
-
-def _with_output(finding: Finding, proven: bool, output: str) -> Finding:
-    """What the finding's own script made of it. One that was seen twice and is not shown now is lost: that is ours to mend."""
-    last = (output.strip().splitlines() or ["it says nothing"])[-1]
-    return replace(finding, confirmed=proven, script_output=output, lost="" if proven else f"{finding.kind}: {last}")

@@ -60,6 +60,8 @@ def base_scenario(trial: Trial, order: int) -> Scenario | None:
 
 def quick_agreement(trial: Trial, base: Scenario, numbers: list[float]) -> bool:
     """Whether the modes agree with each other and with one central difference. NaN agrees with nothing."""
+    if not math.isfinite(sum(numbers)):
+        return False  # min and max would overlook a NaN unless it comes first
     low, high = min(numbers), max(numbers)
     size = max(abs(low), abs(high))
     allowed = tolerance(trial, base.order, size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
 import signal
@@ -15,11 +16,16 @@ import psutil
 from gradfuzz.errors import Poisoned, WorkerError
 from gradfuzz.pool.executor import Event, Executor
 from gradfuzz.pool.launch import Launch
-from gradfuzz.pool.process import Lost, WorkerProcess, Zygote
+from gradfuzz.pool.process import Garbled, Lost, WorkerProcess, Zygote
 
 CHECK_EVERY = 0.5
 # The address-space limit stops most; this stops what grows by other ways.
 RESIDENT_FACTOR = 1.5
+# A worker that holds so much of its limit after a job is replaced: the library keeps something, and innocent mutants would run out of room.
+RETIRED = 0.5
+# Bytes of what the library has printed.
+MOST_LOG = 1 << 24
+GARBLED = "garbage on its connection"  # why a worker was ended
 # Seconds that a script may take which is run as a process of its own, beside the time limit of what it runs.
 SCRIPT_LIMIT = 60.0
 # Seconds between tries where the system has no room for another process.
@@ -37,6 +43,7 @@ class Pool(Executor):
         self.version, self.family, self.ways = self.zygote.version, self.zygote.family, self.zygote.ways
         self.workers: list[WorkerProcess] = []
         self._selector = selectors.DefaultSelector()
+        self._selector.register(self.zygote, selectors.EVENT_READ, None)
         self._last_check = 0.0
         self._renewed = 0  # zygotes since a job was last done
         try:
@@ -59,7 +66,11 @@ class Pool(Executor):
             self._assign()
             if not self.events:
                 for key, _ in self._selector.select(wait):
-                    self._hear(key.data)
+                    if key.data is None:
+                        self.zygote.notice()
+                    else:
+                        self._hear(key.data)
+                self._bury_the_dead()
                 self._assign()
             if time.monotonic() - self._last_check > CHECK_EVERY:
                 self._last_check = time.monotonic()
@@ -72,16 +83,23 @@ class Pool(Executor):
 
     def alone(self, source: str) -> tuple[bool, str]:
         launch = self.launch
-        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+        environment = {**launch.environment(dict(os.environ)), "PYTHONPATH": os.pathsep.join(launch.paths)}
+        # Into a file: a process that the library forks would hold a pipe open, and is ended with the script's.
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file, tempfile.TemporaryFile() as output:
             file.write(source)
             file.flush()
-            environment = {**launch.environment(dict(os.environ)), "PYTHONPATH": os.pathsep.join(launch.paths)}
             command = [launch.interpreter(), file.name]
+            process = subprocess.Popen(command, stdout=output, stderr=output, env=environment, start_new_session=True)
             try:
-                done = subprocess.run(command, capture_output=True, text=True, timeout=SCRIPT_LIMIT + 2 * launch.timeout, env=environment)
+                status = process.wait(SCRIPT_LIMIT + 2 * launch.timeout)
             except subprocess.TimeoutExpired:
                 return False, "the script did not come back"
-        return done.returncode == 1, (done.stdout + done.stderr)[-4000:]
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+            output.seek(0)
+            return status == 1, output.read().decode(errors="replace")[-4000:]
 
     # Workers ---------------------------------------------------------------------------------------------------------
 
@@ -114,8 +132,10 @@ class Pool(Executor):
             if worker.job is not None:
                 self._again(worker.job)
             self._dismiss(worker)
+        self._selector.unregister(self.zygote)
         self.zygote.close()
         self.zygote = _started(self.launch)
+        self._selector.register(self.zygote, selectors.EVENT_READ, None)
         try:
             for _ in range(self.size):
                 self._hire()
@@ -146,6 +166,13 @@ class Pool(Executor):
         self.restarts += 1
         return self._hire()
 
+    def _retire(self, worker: WorkerProcess) -> None:
+        """Another in its place: what the library has left in its memory is nothing for the mutants to come."""
+        worker.kill()
+        self.zygote.death(worker.pid)
+        self._dismiss(worker)
+        self._hire()
+
     def _assign(self) -> None:
         busy = sum(1 for w in self.workers if w.job is not None and w.job["urgent"])
         for worker in list(self.workers):
@@ -163,8 +190,22 @@ class Pool(Executor):
                     raise
             worker.send(job)
 
+    def _bury_the_dead(self) -> None:
+        """Workers whose end the zygote has told of. Their connection may still be held by a process that the library has forked."""
+        for worker in [w for w in self.workers if w.pid in self.zygote.deaths]:
+            self._hear(worker)  # what it said before
+            if worker in self.workers and worker.pid in self.zygote.deaths:
+                self._bury(worker, None)
+
     def _hear(self, worker: WorkerProcess) -> None:
-        messages = worker.messages()
+        if worker not in self.workers:
+            return  # it went with another
+        try:
+            messages = worker.messages()
+        except Garbled:
+            worker.kill()
+            self._bury(worker, GARBLED)
+            return
         if messages is None:
             self._bury(worker, None)
             return
@@ -183,10 +224,16 @@ class Pool(Executor):
                 if worker.host is not None:
                     self._leave(worker)
                     return
+                if self.launch.memory and _resident(worker.pid) > self.launch.memory * RETIRED:
+                    self._retire(worker)
+                    return
 
     def _check(self) -> None:
-        """Kill what hangs or grows without end."""
+        """Kill what hangs or grows without end; of what the library prints keep the end."""
         now = time.monotonic()
+        with contextlib.suppress(OSError):
+            if self.zygote.log.stat().st_size > MOST_LOG:
+                os.truncate(self.zygote.log, 0)
         for worker in list(self.workers):
             if worker.job is None:
                 continue
@@ -227,8 +274,8 @@ class Pool(Executor):
         for worker in list(self.workers):
             worker.kill()
             self._dismiss(worker)
-        self.zygote.close()
         self._selector.close()
+        self.zygote.close()
 
 
 def _started(launch: Launch) -> Zygote:

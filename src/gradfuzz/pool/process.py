@@ -29,8 +29,9 @@ NOTHING = (-1, -1, [-1])  # no worker's progress
 class WorkerProcess:
     """One forked worker: its socket, its progress, and the job it has."""
 
-    def __init__(self, number: int, pid: int, connection: socket.socket, progress: Progress) -> None:
-        self.number, self.pid, self.connection, self.progress = number, pid, connection, progress
+    def __init__(self, number: int, pid: int, connection: socket.socket, progress_file: str) -> None:
+        self.number, self.pid, self.connection, self.progress_file = number, pid, connection, progress_file
+        self.progress = Progress(progress_file)  # the worker opens the same file
         self.buffer = b""
         self.job: dict[str, Any] | None = None
         self.parked = False  # it rests while a guest has its place
@@ -53,7 +54,7 @@ class WorkerProcess:
             self.connection.setblocking(False)
 
     def messages(self) -> list[dict[str, Any]] | None:
-        """What has arrived; None if the worker is gone."""
+        """What has arrived; None if the worker is gone. Garbled if it is none of what workers say."""
         try:
             chunk = self.connection.recv(1 << 20)
         except BlockingIOError:
@@ -63,7 +64,13 @@ class WorkerProcess:
         if not chunk:
             return None
         *lines, self.buffer = (self.buffer + chunk).split(b"\n")
-        return [json.loads(line) for line in lines if line]
+        try:
+            found = [json.loads(line) for line in lines if line]
+        except ValueError:
+            raise Garbled from None
+        if not all(isinstance(message, dict) for message in found):
+            raise Garbled
+        return found
 
     def stalled(self, now: float) -> float:
         """Seconds since its progress last moved, less those that it waited for a processor: slow is not hung."""
@@ -87,6 +94,11 @@ class WorkerProcess:
     def close(self) -> None:
         self.connection.close()
         self.progress.close()
+        Path(self.progress_file).unlink(missing_ok=True)
+
+
+class Garbled(Exception):
+    """The library has written to its worker's connection."""
 
 
 class Lost(WorkerError):
@@ -101,6 +113,7 @@ class Zygote:
         self.folder = Scratch()
         self.log = self.folder.path / "worker.log"
         self.deaths: dict[int, dict[str, Any]] = {}
+        self._workers: set[int] = set()
         self.gone = False
         self._buffer = b""
         self._count = 0
@@ -147,7 +160,8 @@ class Zygote:
         finally:
             theirs.close()
         connection.setblocking(False)
-        return WorkerProcess(self._count, pid, connection, Progress(progress))  # the worker opens the same file
+        self._workers.add(pid)
+        return WorkerProcess(self._count, pid, connection, progress)
 
     def _forked(self, worker: int) -> int:
         while True:
@@ -174,7 +188,20 @@ class Zygote:
                 break
         if self.gone:
             raise self.lost()
+        self._workers.discard(pid)
         return self.deaths.pop(pid, {"signal": 0, "status": -1, "cpu": 0.0})
+
+    def notice(self) -> None:
+        """Take in deaths that were told of. Lost if there is nobody left to tell."""
+        while self._control(0.0) is not None:
+            pass
+        if self.gone:
+            raise self.lost()
+
+    def fileno(self) -> int:
+        """Where it tells of deaths."""
+        assert self.process.stdout is not None
+        return self.process.stdout.fileno()
 
     def _control(self, wait: float) -> dict[str, Any] | None:
         """The next control message. Deaths are noted on the way."""
@@ -193,7 +220,7 @@ class Zygote:
             message: dict[str, Any] = dict(json.loads(line))
         except (ValueError, TypeError):  # --python names a program that is no Python
             return None
-        if "exited" in message:
+        if message.get("exited") in self._workers:
             self.deaths[message["exited"]] = message
         return message
 

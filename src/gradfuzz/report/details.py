@@ -24,6 +24,7 @@ def details(finding: Finding, judgements: Sequence[Judgement] = ()) -> dict[str,
         "actual": shown(verdict.actual), "values": _values(finding), "numeric": number(detail.get("numeric")),
         "numericError": number(detail.get("numeric_error")), "ladder": _ladder(detail), "vote": _vote(detail.get("vote")),
         "proof": _proof(finding), "around": around(finding), "script": finding.script, "output": finding.script_output,
+        "short": _short(finding),
         "issue": issue_text(finding), "release": f"{home.title if home is not None else finding.target} {finding.version}",
         "label": vars(finding.label) if finding.label else None, "ordinary": finding.ordinary, "since": since(finding.said),
         "judged": [[j.judgement, j.why] for j in judgements if place(j) == place(finding)],
@@ -70,6 +71,12 @@ def _truth(name: str, value: Any, bar: Any) -> dict[str, Any]:
 def _ladder(detail: dict[str, Any]) -> list[list[float]]:
     steps = [(number(step), number(slope)) for step, slope in (detail.get("ladder") or [])[:MOST]]
     return [[step, slope] for step, slope in steps if step is not None and slope is not None]
+
+
+def _short(finding: Finding) -> dict[str, str] | None:
+    """The script that people paste, with what it prints and shows; None where only the long one shows the bug."""
+    short = finding.short
+    return None if short is None else {"script": short.script, "output": short.output, "told": short.told}
 
 
 def _vote(vote: Any) -> str:

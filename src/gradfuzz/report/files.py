@@ -40,5 +40,5 @@ def write_scripts(folder: Path, findings: list[Finding]) -> None:
     """A script and an issue text for each finding."""
     for finding in findings:
         name = file_name(finding.id)
-        write_text(folder / SCRIPTS / f"{name}.py", finding.script)
+        write_text(folder / SCRIPTS / f"{name}.py", finding.to_paste)
         write_text(folder / SCRIPTS / f"{name}.md", issue_text(finding))

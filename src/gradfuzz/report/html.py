@@ -10,6 +10,7 @@ import base64
 import hashlib
 import html
 import json
+import math
 import zlib
 from collections import Counter
 from pathlib import Path
@@ -26,7 +27,6 @@ from gradfuzz.report.details import details
 from gradfuzz.report.files import file_name, write_scripts, write_text
 from gradfuzz.report.model import Campaign, Report
 from gradfuzz.report.tally import ERROR, MISMATCH, SUCCESS
-from gradfuzz.worker.wire import finite_or_text
 
 FORMAT = "html"
 MESSAGES = 8  # shown per kind of refusal
@@ -84,8 +84,19 @@ def _hash(text: str) -> str:
 
 def _json(data: Any) -> str:
     """Strict JSON in ASCII that holds nothing a parser of HTML looks for."""
-    text = json.dumps(finite_or_text(data), separators=(",", ":"), allow_nan=False, default=str)
+    text = json.dumps(_strict(data), separators=(",", ":"), allow_nan=False, default=str)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _strict(value: Any) -> Any:
+    """What strict JSON and a browser's addresses bear: NaN and infinities as text, halves of characters spelt out."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, dict):
+        return {_strict(str(key)): _strict(part) for key, part in value.items()}
+    return [_strict(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
 def _chunks(report: Report) -> list[str]:
@@ -102,7 +113,7 @@ def _chunks(report: Report) -> list[str]:
 
 
 def _chunk(number: int, waiting: list[dict[str, Any]]) -> str:
-    text = json.dumps(finite_or_text(waiting), separators=(",", ":"), allow_nan=False, default=str)
+    text = json.dumps(_strict(waiting), separators=(",", ":"), allow_nan=False, default=str)
     return f'<script type="text/plain" id="chunk-{number}">{base64.b64encode(zlib.compress(text.encode(), 9)).decode()}</script>'
 
 

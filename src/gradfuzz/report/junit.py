@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from gradfuzz.bugs.bug import Bug
-from gradfuzz.findings.labels import NEW
+from gradfuzz.findings.labels import NEWS
 from gradfuzz.report.files import write_text
 from gradfuzz.report.model import Campaign, Report
 from gradfuzz.report.xml_text import allowed
@@ -36,7 +36,7 @@ def document(report: Report) -> str:
 
 def failed(report: Report, bug: Bug) -> bool:
     """Whether a CI job has to look at it: new to the baseline and to the list of known issues, and nothing that is folded away."""
-    return report.is_new(bug) and bug.label_name == NEW and not bug.severity.grade.folded
+    return report.is_new(bug) and bug.label_name in NEWS and not bug.severity.grade.folded
 
 
 def _suite(report: Report, number: int, release: tuple[str, str], bugs: Sequence[Bug], campaign: Campaign | None) -> ElementTree.Element:
@@ -66,7 +66,7 @@ def _suite(report: Report, number: int, release: tuple[str, str], bugs: Sequence
 def _why_not(report: Report, bug: Bug) -> str:
     if not report.is_new(bug):
         return "in the baseline"
-    return bug.label_name if bug.label_name != NEW else f"{bug.severity.grade.title}: {bug.severity.because}"
+    return bug.label_name if bug.label_name not in NEWS else f"{bug.severity.grade.title}: {bug.severity.because}"
 
 
 def _told(bug: Bug) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 
 from gradfuzz import __version__
 from gradfuzz.bugs.bug import Bug
-from gradfuzz.bugs.severity import EDGE, FIRST, FORM, GRADES, HIGHER, LOUD, POINT, REGION, Grade
+from gradfuzz.bugs.severity import BACK, FIRST, GRADES, HIGHER, LOUD, POINT, REGION, Grade
+from gradfuzz.findings.labels import NEWS
 from gradfuzz.report.files import SCRIPTS, file_name, write_scripts, write_text
 from gradfuzz.report.model import Report
 from gradfuzz.worker.wire import finite_or_text
@@ -16,7 +17,7 @@ from gradfuzz.worker.wire import finite_or_text
 FORMAT = "sarif"
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 # What code scanning sorts by: wrong numbers without a word are errors, what stops the work or shows in places is a warning.
-_LEVELS = {FIRST: "error", HIGHER: "error", LOUD: "warning", REGION: "warning", POINT: "warning", FORM: "note", EDGE: "note"}
+_LEVELS = {BACK: "error", FIRST: "error", HIGHER: "error", LOUD: "warning", REGION: "warning", POINT: "warning"}
 MOST_RESULTS = 5000  # code scanning takes no more in one run; bugs come gravest first
 
 
@@ -73,7 +74,7 @@ def _result(report: Report, bug: Bug) -> dict[str, Any]:
     if report.baseline.keys is not None:
         result["baselineState"] = "new" if report.is_new(bug) else "unchanged"
     reasons = dict.fromkeys(f.label.reason for f in bug.findings if f.label is not None)
-    if bug.label_name != "new" or bug.severity.grade.folded:  # shown as dismissed, with the reason
+    if bug.label_name not in NEWS or bug.severity.grade.folded:  # shown as dismissed, with the reason
         why = "; ".join(reasons) or bug.severity.because or bug.severity.grade.title
         result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": why}]
     return result

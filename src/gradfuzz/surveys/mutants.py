@@ -24,6 +24,7 @@ from gradfuzz.seeds.gather import choose, gather, signature_seeds
 from gradfuzz.seeds.library import Parts, Reading
 from gradfuzz.seeds.seed import Seed
 from gradfuzz.store import Lesson, Records
+from gradfuzz.store.folding import FOLDED
 from gradfuzz.store.reading import BatchRow
 from gradfuzz.surveys.depth import Depths
 from gradfuzz.surveys.profiles import chosen
@@ -124,6 +125,7 @@ class Mutants:
         self.language = language_for(config.launch.target, config.launch.modules)
         self._known_parts = 0  # of the seeds: those that the schedule knows
         self._grown_seeds = 0  # mutants that became seeds
+        self._past = {row.api: row.lesson for number, row in self.store.finished_batches(self.number).items() if number >= FOLDED}
         self._grow()
         self.planned = 0  # mutants in the batches handed out so far
         self.done_before = self.store.finished_batches(self.number)
@@ -195,6 +197,7 @@ class Mutants:
         if whole:
             if not self.seeds:
                 raise TargetError("there are no seeds to start from: the library offers none")
+            self.schedule.remember(self._past)
             self.store.keep_corpus(self.number, [vars(seed) for seed in self.seeds])
             shard = f" (shard {self.config.shard})" if self.config.shard.of > 1 else ""
             what = f"{len(self.seeds)} seeds, {self.state.apis} APIs{shard}, {self.pool.size} workers"

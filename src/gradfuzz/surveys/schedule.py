@@ -264,8 +264,25 @@ class Schedule:
         self._grown_of[api] += found is not None
         return [] if found is None else [found]
 
-    def _apply(self, batch: Batch, lesson: Lesson) -> None:
-        api = self.apis[batch.seed_index]
+    def remember(self, past: Mapping[str, Lesson]) -> None:
+        """What campaigns before this one have learnt, by API: nothing of it is new any more, and designs go on where they were.
+
+        Comes once, when all seeds are known. The first round is the same: another seed makes other mutants of it.
+        """
+        for api, lesson in past.items():
+            if api in self._by_api:
+                self.features.update(lesson.features)
+                self._grown_of[api] += len(lesson.grown)
+                self._keep(api, lesson)
+        self._rounds[0] = [self._going_on(batch) if batch.start == FIRST_LOOK else batch for batch in self._rounds[0]]
+
+    def _going_on(self, batch: Batch) -> Batch:
+        """A first batch of a design that was begun by an earlier campaign."""
+        cover = self._covers[self.apis[batch.seed_index]]
+        return replace(batch, cover=None if cover.complete else cover)
+
+    def _keep(self, api: str, lesson: Lesson) -> None:
+        """What a lesson says of an API, whichever batch taught it."""
         for _, program in lesson.grown:
             self.grown.append((api, program))
             self._by_api[api].append(len(self.apis))
@@ -273,18 +290,22 @@ class Schedule:
                 self._seen.add(len(self.apis))  # as a mutant
             self.apis.append(api)
             self._energy.append(UNSEEN)
-        told = {(api, key) for key in lesson.findings}
-        fresh = told - self._told
-        self._told |= told
-        self._shown[batch.seed_index].update(lesson.orders)
         self._deaths[api] += lesson.deaths
         if lesson.cover is not None:
             self._covers[api] |= lesson.cover
-        if told and not fresh:
-            self._again[api] += 1
-        energy = self._energy[batch.seed_index]
-        self._energy[batch.seed_index] = MEMORY * energy + 0.2 + len(lesson.features) + 3 * len(fresh)
         for name, (tried, valid) in lesson.edits.items():
             known = self._edits[api][name]
             known[0] += tried
             known[1] += valid
+
+    def _apply(self, batch: Batch, lesson: Lesson) -> None:
+        api = self.apis[batch.seed_index]
+        self._keep(api, lesson)
+        told = {(api, key) for key in lesson.findings}
+        fresh = told - self._told
+        self._told |= told
+        self._shown[batch.seed_index].update(lesson.orders)
+        if told and not fresh:
+            self._again[api] += 1
+        energy = self._energy[batch.seed_index]
+        self._energy[batch.seed_index] = MEMORY * energy + 0.2 + len(lesson.features) + 3 * len(fresh)

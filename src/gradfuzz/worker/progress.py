@@ -20,8 +20,11 @@ class Progress:
         os.ftruncate(handle, SIZE)
         self._memory = mmap.mmap(handle, SIZE)
         os.close(handle)
+        self._pid = os.getpid()
 
     def write(self, job: int, index: int, counts: list[int]) -> None:
+        if os.getpid() != self._pid:
+            os._exit(0)  # the library forked, and this is the copy: a job has one worker
         _LAYOUT.pack_into(self._memory, 0, job, index, *counts)
 
     def read(self) -> tuple[int, int, list[int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import io
+import os
 import sys
 import time
 import traceback
@@ -46,6 +47,7 @@ class Worker:
     def __init__(self, target: Target, stream: Any, progress: Progress, missing: list[str]) -> None:
         """`missing`: walls that this system cannot raise."""
         self.target, self.stream, self.progress, self.missing = target, stream, progress, missing
+        self._pid = os.getpid()
 
     def serve(self) -> None:
         gc.disable()  # collected between jobs instead, where it does not interrupt a measurement
@@ -62,7 +64,7 @@ class Worker:
             # All that this process has done since its last answer, its own start included, is on this job's account.
             spent = time.process_time() - accounted
             accounted += spent
-            send(self.stream, {"done": job["id"], "seconds": time.monotonic() - began, "spent": spent, **answer})
+            self._send({"done": job["id"], "seconds": time.monotonic() - began, "spent": spent, **answer})
             handled += 1
             if handled % COLLECT_EVERY == 0:
                 gc.collect()
@@ -97,7 +99,12 @@ class Worker:
 
     def _tell(self, job: Job) -> Callable[[Suspicion], None]:
         """Suspicions are sent at once: nothing is lost if the worker dies at the next mutant."""
-        return lambda suspicion: send(self.stream, {"suspicion": suspicion.to_json(), "id": job["id"]})
+        return lambda suspicion: self._send({"suspicion": suspicion.to_json(), "id": job["id"]})
+
+    def _send(self, message: dict[str, Any]) -> None:
+        if os.getpid() != self._pid:
+            os._exit(0)  # the library forked, and this is the copy: a job has one worker
+        send(self.stream, message)
 
     def do_batch(self, job: Job) -> dict[str, Any]:
         return run_batch(self.target, job, self.progress, self._tell(job))

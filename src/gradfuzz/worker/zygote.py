@@ -20,7 +20,7 @@ import socket
 import sys
 import traceback
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 from gradfuzz.errors import GradfuzzError, Poisoned
 from gradfuzz.worker.progress import Progress
@@ -28,6 +28,7 @@ from gradfuzz.worker.walls import raise_walls
 from gradfuzz.worker.wire import send
 
 MOST_REQUEST = 1 << 16  # bytes
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 def main(arguments: list[str]) -> int:
@@ -46,6 +47,7 @@ def main(arguments: list[str]) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # meant for the campaign, which ends its processes itself
     _die_with_parent()
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
     sys.path[:0] = options.path
     why = _cannot_serve(Path(options.folder))
     if why:
@@ -73,7 +75,7 @@ def main(arguments: list[str]) -> int:
     gc.freeze()
     traits = {"patience": target.patience, "family": target.family, "ways": list(target.ways)}
     send(control, {"ready": target.version, "pid": os.getpid(), **traits})
-    return _control(target, requests, control)
+    _control(target, requests, control)
 
 
 def _cannot_serve(folder: Path) -> str:
@@ -96,24 +98,78 @@ def _redirect(log: str) -> None:
 
 
 def _die_with_parent() -> None:
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _prctl(what: int, value: int) -> None:
+    """Where there is such a thing."""
     with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG, where there is one
+        ctypes.CDLL(None).prctl(what, value)
 
 
-def _control(target: Any, requests: socket.socket, control: BinaryIO) -> int:
+class Children:
+    """The processes that come from this one: workers, what the library started when it was imported, and what workers have left behind."""
+
+    def __init__(self) -> None:
+        self.workers: set[int] = set()
+        self._kept = self._all()
+
+    def _all(self) -> set[int]:
+        with contextlib.suppress(OSError, ValueError), open(f"/proc/self/task/{os.getpid()}/children") as file:
+            return set(map(int, file.read().split()))
+        return set()
+
+    def end_orphans(self) -> bool:
+        """End what workers that are gone have started, which is ours by now; whether there was anything."""
+        orphans = self._all() - self._kept - self.workers
+        for pid in orphans:
+            _kill(pid)
+        return bool(orphans)
+
+    def end_all(self) -> None:
+        """End the workers, and whatever they had started, and what that had."""
+        while self.workers:
+            pid = self.workers.pop()
+            _kill(pid)
+            _wait(pid)
+        while self.end_orphans():
+            for pid in self._all() - self._kept:
+                _wait(pid)
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _wait(pid: int) -> None:
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)
+
+
+def _control(target: Any, requests: socket.socket, control: BinaryIO) -> NoReturn:
     wake_read, wake_write = os.pipe()
     os.set_blocking(wake_write, False)
     signal.set_wakeup_fd(wake_write)
     signal.signal(signal.SIGCHLD, lambda *_: None)
+    children = Children()
+    with contextlib.suppress(OSError):  # whoever asked for workers is gone
+        _serve(target, requests, control, wake_read, children)
+    children.end_all()
+    os._exit(0)  # without what the library would do at the end: it may never come to it
+
+
+def _serve(target: Any, requests: socket.socket, control: BinaryIO, wake_read: int, children: Children) -> None:
+    """Fork until nobody asks any more."""
     while True:
         ready = select.select([requests.fileno(), wake_read], [], [])[0]
         if wake_read in ready:
             os.read(wake_read, 4096)
-            _reap(control)
+            _reap(control, children)
         if requests.fileno() in ready:
             message, handles, _, _ = socket.recv_fds(requests, MOST_REQUEST, 1)
             if not message:
-                return 0
+                return
             request = json.loads(message)  # one at a time, each with the worker's end of its connection
             try:
                 child = os.fork()
@@ -125,10 +181,11 @@ def _control(target: Any, requests: socket.socket, control: BinaryIO) -> int:
                 signal.set_wakeup_fd(-1)
                 os._exit(_become_worker(target, request, socket.socket(fileno=handles[0])))
             os.close(handles[0])
+            children.workers.add(child)
             send(control, {"forked": child, "worker": request["worker"]})
 
 
-def _reap(control: BinaryIO) -> None:
+def _reap(control: BinaryIO, children: Children) -> None:
     while True:
         try:
             pid, status, used = os.wait4(-1, os.WNOHANG)
@@ -136,6 +193,10 @@ def _reap(control: BinaryIO) -> None:
             return
         if pid == 0:
             return
+        if pid not in children.workers:
+            continue  # what one of them had left behind
+        children.workers.remove(pid)
+        children.end_orphans()
         killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
         cpu = used.ru_utime + used.ru_stime
         send(control, {"exited": pid, "signal": killed, "status": os.WEXITSTATUS(status) if not killed else 0, "cpu": cpu})

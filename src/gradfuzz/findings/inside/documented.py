@@ -16,6 +16,7 @@ from typing import Any
 
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.language import Language
+from gradfuzz.program.model import Program
 from gradfuzz.targets.base.evaluate import resolve
 from gradfuzz.targets.base.protocol import Target
 from gradfuzz.targets.homes import homes
@@ -39,6 +40,21 @@ def documented(target: Target, api: str, rule: str = "") -> list[str]:
     for path in _siblings(api, language):
         found += [f"{path}: {sentence}" for sentence in _sentences(path, language)]
     return list(dict.fromkeys(found))[:MOST_SENTENCES]
+
+
+def undocumented(target: Target, api: str, program: Program) -> list[str]:
+    """Options given to the API by name that no docstring of it or of its siblings mentions; its own name where it has no docstring.
+
+    Shrinking has tried to do without them. Python's own methods and what the user lends have none to speak of.
+    """
+    own, last = _doc(api, target.language), api.rsplit(".", 1)[-1]
+    if last.startswith("_") or not any(api.startswith(f"{space}.") for space in target.language.namespaces if "*" not in space):
+        return []
+    if not own:
+        return [last]
+    texts = [_doc(path, target.language) for path in _siblings(api, target.language)]
+    names = [name for call in program.calls() if call.func.rsplit(".", 1)[-1] == last for name, _ in call.kwargs]
+    return [name for name in dict.fromkeys(names) if not any(re.search(rf"\b{re.escape(name)}\b", text) for text in texts)]
 
 
 def _doc(path: str, language: Language) -> str:

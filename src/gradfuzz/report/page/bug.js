@@ -7,17 +7,21 @@ const drawnAround = (a, proof) => {
     legend([["fill0", "computed by the reference from the Program; the library was not run for it"], ["good", "exact, at the point of the finding"], ["bad", "what AD gives there"]])];
 };
 const saved = (name, text) => h("a", { class: "button small", download: name, href: URL.createObjectURL(new Blob([text], { type: "text/plain" })) }, `save ${name}`);
+const longScript = (row, d) => {
+  const name = d.short ? "long script" : "script";
+  return [h("p", { class: "dim small" }, "Needs the library and NumPy. Exits with 1 while the bug is there. ", saved(d.short ? `${row.file}-long.py` : `${row.file}.py`, d.script)), code(d.script || "no script was kept", name, true), d.output ? [h("h3", {}, "It prints"), code(d.output, `output of the ${name}`)] : null];
+};
 const shown = (row, d) => [
   d.text ? card("Program", code(d.text, "Program", true), h("p", { class: "dim small" }, "The smallest inputs that show it. ", h("code", {}, "tensor(shape, dtype, values)"), " is an input; the script spells it out.")) : null,
   card("What is wrong", h("p", {}, d.explanation), d.reason ? h("p", { class: "dim" }, d.reason) : null,
-    d.values.length ? [forest(d.values, room()), table(["", "value", "± error bar"], d.values.map((v) => [v.name, h("code", {}, v.text), finite(v.bar) ? v.bar.toExponential(1) : ""]))] : facts([["expected", h("code", {}, d.expected)], ["actual", h("code", {}, d.actual)]])),
+    d.values.length ? h("div", { class: "grid" }, forest(d.values, half()), table(["", "value", "± error bar"], d.values.map((v) => [v.name, h("code", {}, v.text), finite(v.bar) ? v.bar.toExponential(1) : ""]))) : facts([["expected", h("code", {}, d.expected)], ["actual", h("code", {}, d.actual)]])),
   d.proof ? card("Proof", proofText(d.proof), d.around ? drawnAround({ ...d.around, exact: Number(d.proof.exact) }, d.proof) : null) : null,
-  d.ladder.length > 2 && finite(d.numeric) ? card("How the difference quotient settles", ladder(d, room()), d.vote ? h("p", { class: "dim small" }, d.vote) : null) : null,
-  card("Script", h("p", { class: "dim small" }, "Needs the library and NumPy. Exits with 1 while the bug is there. ", saved(`${row.file}.py`, d.script)), code(d.script || "no script was kept", "script", true),
-    d.output ? [h("h3", {}, "It prints"), code(d.output, "output")] : null),
+  d.ladder.length > 2 && finite(d.numeric) ? card("How the difference quotient settles", ladder(d, room(900)), d.vote ? h("p", { class: "dim small" }, d.vote) : null) : null,
+  d.short ? card("Script", h("p", {}, d.short.told), h("p", { class: "dim small" }, "Exits with 1 while the bug is there. ", saved(`${row.file}.py`, d.short.script)), code(d.short.script, "script", true), h("h3", {}, "It prints"), code(d.short.output, "output"),
+    h("details", {}, h("summary", {}, "The long script, which computes what the campaign did"), longScript(row, d))) : card("Script", longScript(row, d)),
   card(null, h("details", {}, h("summary", {}, "Text for an issue tracker"), h("p", { class: "small" }, saved(`${row.file}.md`, d.issue)), code(d.issue, "issue text"))),
   card("Facts", facts([["finding", h("code", {}, row.id)], ["release", d.release], ["derivative rule", row.rule ? h("code", {}, row.rule) : "several, or none"], ["order", row.order], ["met", `${count(row.times)} times`],
-    ["label", d.label ? [d.label.label, ": ", d.label.reason, " ", webLink(d.label.link)] : "new"], ...d.judged.map(([what, why]) => [`judged ${what}`, why]), ["shows at ordinary numbers", d.ordinary === null ? "nobody has looked" : d.ordinary ? "yes" : "no"], ["since when", d.since]]),
+    ["label", d.label ? [d.label.label, ": ", d.label.reason, " ", webLink(d.label.link), d.label.quote ? h("blockquote", {}, d.label.quote) : ""] : "new"], ...d.judged.map(([what, why]) => [`judged ${what}`, why]), ["shows at ordinary numbers", d.ordinary === null ? "nobody has looked" : d.ordinary ? "yes" : "no"], ["since when", d.since]]),
     d.releases.length ? [h("h3", {}, "Releases"), table(["release", "says"], d.releases)] : null),
 ];
 const bugPage = (where, id, wanted) => {

@@ -31,14 +31,17 @@ let current = null;  // the table in sight, for keys
 const bugList = (where) => {
   const place = h("div"), told = h("p", { class: "dim small", role: "status" });
   const set = (key, value) => { if (value) where.set(key, value); else where.delete(key); remember("bugs", where); draw(); };
+  let drawn = "";  // what the table in sight is like: as long as that holds, only its rows change
   const draw = () => {
     const kind = where.get("list") === "findings" ? "findings" : "bugs", rows = chosenRows(where), sort = where.get("sort") || "";
     told.textContent = `${count(rows.length)} of ${plural(kind === "bugs" ? data.bugs.length : data.findings.length, kind.slice(0, -1))}${where.get("q") || where.get("folded") || where.get("grade") ? "" : "; edge cases and what is by design are folded away"}`;
+    if (drawn === `${kind} ${sort}` && rows.length) return current.update(rows);
+    drawn = rows.length ? `${kind} ${sort}` : "";
     current = virtual(HEAD[kind], rows, {
       name: kind, sort: sort.replace("-", ""), down: sort.startsWith("-"), onsort: (key) => set("sort", sort === key ? `-${key}` : sort === `-${key}` ? "" : key),
       open: (row) => { location.hash = kind === "bugs" ? bugLink(row) : `${bugLink(data.bugs[row.bug])}/${encodeURIComponent(row.id)}`; },
     });
-    place.replaceChildren(rows.length ? current.box : h("div", { class: "card empty" }, "Nothing fits. Esc clears the filters."));
+    return place.replaceChildren(rows.length ? current.box : h("div", { class: "card empty" }, "Nothing fits. Esc clears the filters."));
   };
   const values = (key) => [...new Set([...data.bugs, ...data.findings].map((row) => row[key]))].filter((x) => x !== "" && x !== undefined).sort();
   const choice = (key, name, options) => h("select", { "aria-label": name, onchange: (event) => set(key, event.target.value) }, h("option", { value: "" }, name), options.map(([value, text]) => h("option", { value, selected: where.get(key) === String(value) }, text)));

@@ -23,7 +23,7 @@ const coverage = (where) => {
   search.value = where.get("q") || "";
   draw();
   return [h("h1", {}, "Coverage"), h("p", { class: "dim" }, c.title), campaignChoice("coverage", where),
-    card("Derivative rules", rules(c), c.coverage.flatMap((t) => t.missing.map(([reason, names]) => h("details", {}, h("summary", {}, `${t.table}: ${count(names.length)} not reached, ${reason}`), h("p", { class: "mono small" }, names.join(", ")))))),
+    card("Derivative rules", rules(c), c.coverage.filter((t) => t.missing.length).map((t) => h("details", {}, h("summary", {}, `${t.table}: ${count(t.missing.reduce((sum, row) => sum + row[1].length, 0))} not reached, and why`), t.missing.map(([reason, names]) => [h("h3", {}, `${reason}: ${count(names.length)}`), h("p", { class: "mono small" }, names.join(", "))])))),
     h("h2", {}, "APIs"), h("div", { class: "filters" }, search), told, place];
 };
 

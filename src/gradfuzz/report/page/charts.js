@@ -1,6 +1,6 @@
 // Charts by hand: each takes numbers and gives an SVG element with a name that is read aloud.
-const room = () => Math.max(300, Math.min(720, document.querySelector("main").clientWidth - 44));
-const half = () => (document.querySelector("main").clientWidth > 760 ? Math.max(300, (Math.min(1216, document.querySelector("main").clientWidth) - 136) / 2) : room());
+const room = (most = 720) => Math.max(280, Math.min(most, document.querySelector("main").clientWidth - (window.innerWidth > 760 ? 84 : 56)));
+const half = () => (window.innerWidth > 760 ? Math.max(280, (document.querySelector("main").clientWidth - 136) / 2) : room());
 const figure = (name, width, height, children, caption) => h("figure", {},
   s("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": name }, children), caption ? h("figcaption", {}, caption) : null);
 const clip = (text, most) => (text.length > most ? `…${text.slice(1 - most)}` : text);
@@ -31,7 +31,7 @@ const lying = (picture, width) => {
 };
 const standing = (picture, width) => {
   const [values] = Object.values(picture.series), height = 210, most = Math.max(...values, 1), left = 50, bottom = 40;
-  const across = scale(0, values.length, left, width - 8), up = scale(0, most, height - bottom, 12), each = (width - 8 - left) / Math.max(values.length, 1), every = Math.ceil(70 / each);
+  const across = scale(0, values.length, left, width - 8), up = scale(0, most, height - bottom, 12), each = (width - 8 - left) / Math.max(values.length, 1), every = Math.ceil(74 / each);
   return figure(picture.title, width, height, [
     ticks(0, most, 4).map((y) => [s("line", { class: "grid-line", x1: left, x2: width - 8, y1: up(y), y2: up(y) }), s("text", { x: left - 6, y: up(y) + 4, "text-anchor": "end" }, short(y))]),
     values.map((value, i) => [s("rect", { class: "bar", x: across(i) + 1, y: up(value), width: Math.max(1, each - 2), height: height - bottom - up(value), rx: 2 }, s("title", {}, `${picture.labels[i]}: ${short(value)}`)),
@@ -47,14 +47,14 @@ const matrix = (picture, width) => {
       return [s("rect", { class: value < 0 ? "cell minus" : "cell", "fill-opacity": (0.04 + 0.6 * share).toFixed(2), x: left + j * size + 1, y: i * tall + 1, width: size - 2, height: tall - 2, rx: 3 }, s("title", {}, `${picture.rows[i]}, ${picture.labels[j]}: ${value === null ? "–" : short(value)}`)),
         value || picture.signed ? s("text", { class: "ink", x: left + j * size + size / 2, y: i * tall + tall / 2 + 4, "text-anchor": "middle" }, value === null ? "–" : picture.signed ? value.toFixed(2) : short(value)) : null];
     })]),
-    picture.labels.map((label, j) => s("text", { x: left + j * size + size / 2, y: picture.rows.length * tall + 16, "text-anchor": "middle" }, clip(name(label), 10))),
+    picture.labels.map((label, j) => s("text", { x: left + j * size + size / 2, y: picture.rows.length * tall + 16, "text-anchor": "middle" }, clip(name(label), Math.max(4, Math.floor(size / 6.4))))),
     s("text", { x: width - 4, y: picture.rows.length * tall + 32, "text-anchor": "end" }, picture.axis)]);
 };
 const drawn = (picture, width) => (!picture.labels.length ? h("p", { class: "dim" }, "nothing to show") : picture.rows.length ? matrix(picture, width) : picture.lying ? lying(picture, width) : standing(picture, width));
 
 // One line over seconds of the processor.
 const course = (title, xs, ys, axis, second) => {
-  const width = room(), height = 220, left = 56, bottom = 38, high = Math.max(...ys.filter(finite), 1), end = xs[xs.length - 1] || 1;
+  const width = room(1100), height = 220, left = 56, bottom = 38, high = Math.max(...ys.filter(finite), 1), end = xs[xs.length - 1] || 1;
   const across = scale(0, end, left, width - 12), up = scale(0, high * 1.05, height - bottom, 12);
   return figure(title, width, height, [
     ticks(0, high, 4).map((y) => [s("line", { class: "grid-line", x1: left, x2: width - 12, y1: up(y), y2: up(y) }), s("text", { x: left - 6, y: up(y) + 4, "text-anchor": "end" }, short(y))]),

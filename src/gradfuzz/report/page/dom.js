@@ -24,7 +24,8 @@ const plural = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 const short = (x) => {
   if (x === 0) return "0";
   const size = Math.abs(x);
-  return size >= 1e5 || size < 1e-3 ? x.toExponential(2).replace("e+", "e") : String(+x.toPrecision(4));
+  if (size >= 1e6 || size < 1e-3) return x.toExponential(2).replace("e+", "e");
+  return size >= 1e4 ? count(Math.round(x)) : String(+x.toPrecision(4));
 };
 const duration = (seconds) => {
   const whole = Math.round(seconds), parts = [[3600, "h"], [60, "min"], [1, "s"]];

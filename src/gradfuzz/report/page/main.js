@@ -1,6 +1,8 @@
 const VIEWS = { "": ["overview", overview, "o"], bugs: ["bugs", bugList, "b"], coverage: ["coverage", coverage, "c"], time: ["time", progress, "t"], analysis: ["analysis", analysis, "a"], releases: ["releases", releases, "r"] };
 const address = (view, where) => { const query = where.toString(); return `#/${view}${query ? `?${query}` : ""}`; };
-const remember = (view, where) => history.replaceState(null, "", address(view, where));
+// What was chosen goes into the address when typing has come to a rest: browsers take their time over it.
+let resting = 0;
+const remember = (view, where) => { clearTimeout(resting); resting = setTimeout(() => history.replaceState(null, "", address(view, where)), 40); };
 const go = (view, query) => { location.hash = address(view, new URLSearchParams(query || {})); };
 
 const route = () => {
