@@ -22,7 +22,7 @@ from typing import Any
 HERE = Path(__file__).parent / "wild"
 SOURCE = Path(__file__).parent.parent / "src"
 # One package may take this long, with all its functions under all checkers.
-SECONDS = 300
+SECONDS = 150
 
 
 def environment(folder: Path, package: dict[str, Any]) -> Path:
@@ -77,8 +77,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="wild-") as temporary:
         folder = options.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        rows = [row for package in chosen for row in compared(package, folder)]
-    options.out.write_text(json.dumps(rows, indent=1), encoding="utf-8")
+        rows: list[dict[str, Any]] = []
+        for package in chosen:
+            rows += compared(package, folder)
+            options.out.write_text(json.dumps(rows, indent=1), encoding="utf-8")  # whoever stops it has what was seen so far
     for row in rows:
         if "broken" in row:
             print(f"broken: {row['package']} {row['function']}: {row['broken'].strip().splitlines()[-1]}")
