@@ -27,13 +27,14 @@ SECONDS = 150
 
 def environment(folder: Path, package: dict[str, Any]) -> Path:
     """An interpreter that has the package, and sees the libraries of this one."""
-    python = folder / "bin" / "python"
-    if not python.exists():
+    python, ready = folder / "bin" / "python", folder / "ready"
+    if not ready.exists():
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
         site = next((folder / "lib").glob("python*")) / "site-packages"
         (site / "libraries.pth").write_text(sysconfig.get_paths()["purelib"] + "\n", encoding="utf-8")
         wanted = [f"{package['package']}=={package['version']}", *package.get("needs", [])]
         subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(site), *wanted], check=True)
+        ready.touch()
     return python
 
 
