@@ -22,18 +22,19 @@ from typing import Any
 HERE = Path(__file__).parent / "wild"
 SOURCE = Path(__file__).parent.parent / "src"
 # One package may take this long, with all its functions under all checkers.
-SECONDS = 300
+SECONDS = 150
 
 
 def environment(folder: Path, package: dict[str, Any]) -> Path:
     """An interpreter that has the package, and sees the libraries of this one."""
-    python = folder / "bin" / "python"
-    if not python.exists():
+    python, ready = folder / "bin" / "python", folder / "ready"
+    if not ready.exists():
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
         site = next((folder / "lib").glob("python*")) / "site-packages"
         (site / "libraries.pth").write_text(sysconfig.get_paths()["purelib"] + "\n", encoding="utf-8")
         wanted = [f"{package['package']}=={package['version']}", *package.get("needs", [])]
         subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(site), *wanted], check=True)
+        ready.touch()
     return python
 
 
@@ -77,8 +78,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="wild-") as temporary:
         folder = options.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        rows = [row for package in chosen for row in compared(package, folder)]
-    options.out.write_text(json.dumps(rows, indent=1), encoding="utf-8")
+        rows: list[dict[str, Any]] = []
+        for package in chosen:
+            rows += compared(package, folder)
+            options.out.write_text(json.dumps(rows, indent=1), encoding="utf-8")  # whoever stops it has what was seen so far
     for row in rows:
         if "broken" in row:
             print(f"broken: {row['package']} {row['function']}: {row['broken'].strip().splitlines()[-1]}")

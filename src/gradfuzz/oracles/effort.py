@@ -16,6 +16,7 @@ class Effort:
     referee: bool = True  # False: what the cheap rungs do not settle is told as a suspicion, and no more is asked
     nearby: int = 96  # points around a tie that are asked for their slopes,
     nearby_each: int = 6  # and for each element: at a tie of many, each is chosen at one point in as many
+    probed: int = 12  # elements along which a derivative that is not finite is looked at
     reruns: int = len(PHASES)  # of the recount
     cheap_halves: bool = False  # narrow down by single differences, and ask the ladder about the last element alone
     rtol: float = 0.0  # a derivative that is approximate by design may be off by this part of itself,
@@ -30,4 +31,4 @@ FULL = Effort()
 # A look: five evaluations at order one. What it suspects goes to the referee.
 LOOK = Effort(referee=False)
 # One rerun of the recount is thirteen checks with steps of their own; a tie of a few numbers shows at so many points nearby.
-THRIFTY = Effort(nearby=16, nearby_each=0, reruns=1, cheap_halves=True)
+THRIFTY = Effort(nearby=16, nearby_each=0, probed=2, reruns=1, cheap_halves=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -97,8 +98,10 @@ def check_module(
 def _functions(module: str, library: str | None, given: Mapping[str, Any]) -> dict[str, tuple[Any, HandWritten | None]]:
     """Functions by name: those with a rule of their own, and those that inputs are given for."""
     found: dict[str, tuple[Any, HandWritten | None]] = {}
+    importlib.import_module(module)
     for name, home in homes().items():
-        if "handwritten" not in home.about or (library is not None and name != library):
+        meant = name == library if library is not None else home.about["module"] in sys.modules
+        if "handwritten" not in home.about or not meant:
             continue
         try:
             rules: HandWritten = home.part("handwritten")(module, lambda row: None)

@@ -17,7 +17,6 @@ from gradfuzz.targets.base.scenario import Scenario
 
 Array = Any
 
-PROBED = 12
 # Where an element goes that is to be out of the way: inside the domain of most functions, and no special point of any.
 ORDINARY = 0.37
 
@@ -35,10 +34,10 @@ class Broken:
     @cached_property
     def probed(self) -> list[tuple[Place, Line]]:
         """Lines along single elements: one for each special number, where edges are; the others are spread over the inputs."""
-        trial = self.trial
+        trial, most = self.trial, self.trial.effort.probed
         numbers = {(i, trial.inputs[i].reshape(-1)[j].item()): (i, j) for i, j in sorted(self.special, reverse=True)}
-        chosen = [single(trial, place, trial.point.scales[place[0]]) for place in sorted(numbers.values())[:PROBED]]
-        lines = [self.case.line(along, ()) for along in (*chosen, *spread(trial, PROBED)[: PROBED - len(chosen)])]
+        chosen = [single(trial, place, trial.point.scales[place[0]]) for place in sorted(numbers.values())[:most]]
+        lines = [self.case.line(along, ()) for along in (*chosen, *spread(trial, most)[: most - len(chosen)])]
         return [(_moved(line), line) for line in lines]
 
     @property
