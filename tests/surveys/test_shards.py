@@ -30,9 +30,9 @@ def lesson(batch):
 @pytest.mark.parametrize("of", [2, 3, 16])
 def test_first_rounds_are_disjoint_and_together_the_whole(of, family):
     whole = Schedule(APIS, 7, family)
-    wanted = [whole.batch(number) for number in range(len(whole._rounds[0]))]
+    wanted = [whole.batch(number) for number in range(len(whole._first))]
     shards = [Schedule(APIS, 7, family, shard=Shard(number, of)) for number in range(1, of + 1)]
-    own = [b for s in shards for b in s._rounds[0] if not b.elsewhere]
+    own = [b for s in shards for b in s._first if not b.elsewhere]
     assert sorted(own, key=lambda b: b.number) == wanted
 
 
