@@ -4,8 +4,9 @@
     python benchmarks/scale_simulation.py simulate costs.jsonl 1 10 100 1000 10000
 
 Time in the simulation is virtual. What the driver does between two polls takes as long there as it takes of the processor here; a worker
-takes as long for a batch as one took in the recording, and answers what was answered there. A node has sixteen workers and up to three
-jobs on lease for each, and a message takes a millisecond. The reference answers at once that it has nothing to say: it is another process's work.
+takes as long for a batch as one took of the processor in the recording, mutant for mutant, and answers what was answered there. A node
+has sixteen workers and up to three jobs on lease for each, and a message takes a millisecond. The reference answers at once that it has
+nothing to say: it is another process's work.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ from gradfuzz.worker.batch import MOST_SECONDS
 
 MESSAGE = 0.001  # seconds
 NODE = 16  # workers
-WARM, LEAST = 0.5, 6000  # of the batches; batches of a simulation at least
-BATCHES_A_WORKER, MOST = 80, 80_000
+WARM, LEAST = 0.75, 6000  # of the batches; batches of a simulation at least
+BATCHES_A_WORKER, MOST = 60, 20_000
 USUAL_MUTANTS = 24  # of a batch, in the first and later rounds
 USUAL = 0.05  # seconds of a job that the recording does not have
 
@@ -125,7 +126,7 @@ class Simulated(Executor):
         count = -(-size // NODE)
         self._nodes = [[0.0] * min(NODE, size - NODE * node) for node in range(count)]  # when each worker of a node is free
         self._room = [(0, node) for node in range(count)]  # leases and node: the emptiest first
-        self._ends: list[tuple[float, int, dict[str, Any], tuple[float, Any, Any]]] = []
+        self._ends: list[tuple[float, int, int, dict[str, Any], tuple[float, Any, Any]]] = []
         self._leases = [0] * count
         self._picked: dict[str, int] = defaultdict(int)
         self._urgent = 0
@@ -158,7 +159,7 @@ class Simulated(Executor):
         if self._ends:
             self.now = max(self.now, min(self._ends[0][0] + MESSAGE, self.now + wait))
         while self._ends and self._ends[0][0] + MESSAGE <= self.now and len(self.events) < MOST_EVENTS:
-            _, node, job, (seconds, data, told) = heapq.heappop(self._ends)
+            _, _, node, job, (seconds, data, told) = heapq.heappop(self._ends)
             self._leases[node] -= 1
             heapq.heappush(self._room, (self._leases[node], node))
             self._urgent -= job["urgent"]
@@ -188,7 +189,7 @@ class Simulated(Executor):
             answer = self._answer(job)
             end = max(heapq.heappop(self._nodes[node]), self.now + MESSAGE) + answer[0]
             heapq.heappush(self._nodes[node], end)
-            heapq.heappush(self._ends, (end, node, job, answer))
+            heapq.heappush(self._ends, (end, job["id"], node, job, answer))
 
     def _answer(self, job: dict[str, Any]) -> tuple[float, Any, Any]:
         rows = self.costs.answers.get(job["do"])
