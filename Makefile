@@ -2,12 +2,12 @@
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS ?= torch,jax,tensorflow,testing,accuracy,llm
+EXTRAS ?= torch,jax,tensorflow,testing,accuracy,report,llm
 SHELL := /bin/bash
 
 MLX := examples/mlx_target
 
-.PHONY: run test test-all lint types lines unit old-python pythons cluster example elsewhere bench wheel clean
+.PHONY: run test test-all lint types lines unit old-python pythons cluster example elsewhere bench docs wheel clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -85,12 +85,21 @@ bench: $(VENV)/.test  ## the tables of docs/benchmarks.md
 	$(BIN)/python benchmarks/torch_share.py
 	$(BIN)/python benchmarks/sensitivity.py
 	$(BIN)/python benchmarks/record_cost.py
+	$(BIN)/python benchmarks/report_size.py
 	-$(BIN)/python benchmarks/throughput.py 44903aa 6000 0.7
 	-$(BIN)/python benchmarks/campaign_rate.py 96a2eaa
 	$(BIN)/python benchmarks/minigrad_alarms.py 10000
 	-$(BIN)/python benchmarks/check_gradients_cost.py
 	$(BIN)/python benchmarks/jax_check_grads_ratio.py 12
 	$(BIN)/python benchmarks/tensorflow_compute_gradient_ratio.py 8 50
+
+$(VENV)/.docs: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[docs]"
+	touch $@
+
+docs: $(VENV)/.docs  ## the documentation as a site, in build/site; every link is followed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python -m tests.house.links build/site
 
 wheel: $(VENV)/.test
 	$(BIN)/python -m build --wheel

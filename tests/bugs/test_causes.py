@@ -37,6 +37,10 @@ ONE = [
         made("torch.sin", "way", ["batched reverse"]), made("torch.Tensor.sin", "way", ["batched forward-over-reverse"]),
         made("torch.sin_", "value", ["batched direct"]),
     ]),
+    ("calls in place whose tangents keep another type", [
+        made("torch.Tensor.sub_", "malformed", ["forward"], rule="SubBackward0", mutates=True),
+        made("torch.Tensor.pow_", "malformed", ["forward"], rule="PowBackward0", mutates=True),
+    ]),
     ("one label", [
         made("torch.det", scenarios=["forward-over-forward"], label=Label("known", "saved factors", "https://a")),
         made("torch.linalg.solve", scenarios=["reverse-over-forward"], label=Label("known", "saved factors", "https://a")),
@@ -64,6 +68,14 @@ TWO = [
     ("two messages of one function", [made(kind="status", symptom="no such size"), made(kind="status", symptom="no such type")]),
     ("one message at two orders, where the order is part of it", [
         made(kind="status", subject=f"any at order {n}", symptom="modified by an inplace operation") for n in (1, 3)
+    ]),
+    ("one message that names two operators, in two functions", [
+        made(api, "status", subject="any at order 1", symptom=f"{'one of the variables ' * 4} which is output of {name}")
+        for api, name in (("torch.vander", "AsStrided"), ("torch.linalg.cond", "LinalgInvEx"))
+    ]),
+    ("words that many formulas may say", [
+        made("torch.dist", "status", rule="DistBackward0", symptom="Error expected a tensor but got none"),
+        made("torch.scatter_reduce", "status", rule="ScatterReduceBackward0", symptom="Error expected a tensor but got none"),
     ]),
     ("two ways of running", [made(kind="way", scenarios=["batched reverse"]), made(kind="way", scenarios=["compiled reverse"])]),
     ("a wrong number and an error", [made(), made(kind="status", symptom="no such size")]),
@@ -109,7 +121,19 @@ def test_a_bug_is_found_by_the_beginning_of_its_name():
 def test_a_label_does_not_hide_a_neighbour():
     known = made("torch.det", scenarios=["forward"], label=Label("known", "at singular matrices", "https://a"))
     assert bugs_of([known])[0].label_name == "known"
-    assert bugs_of([known, made("torch.linalg.det", "nonfinite", ["forward"])])[0].label_name == "new"
+    beside = bugs_of([known, made("torch.linalg.det", "nonfinite", ["forward"])])
+    assert [bug.label_name for bug in beside] == ["known", "new"]
+    follows = bugs_of([known, made("torch.linalg.det", scenarios=["reverse-over-forward"])])
+    assert [len(bug.findings) for bug in follows] == [2]  # a derivative of what is wrong
+
+
+def test_a_composite_is_wrong_because_an_operator_inside_it_is():
+    inside = made("torch.nn.functional.layer_norm", scenarios=["reverse-over-forward"], rule="NativeLayerNormBackward0")
+    outer = made("torch.nn.TransformerEncoderLayer", scenarios=["reverse-over-forward"], rules=("AddBackward0", "NativeLayerNormBackward0"))
+    other = made("torch.nn.functional.gelu", scenarios=["reverse-over-forward"], rules=("AddBackward0", "MulBackward0"))
+    assert [{f.api for f in bug.findings} for bug in bugs_of([inside, outer])] == [{inside.api, outer.api}]
+    assert bugs_of([inside, outer])[0].leading is inside or bugs_of([inside, outer])[0].leading.api == inside.api
+    assert len(bugs_of([inside, other])) == 2 and len(bugs_of([outer, other])) == 2  # two composites share no cause by a part alone
 
 
 @pytest.mark.parametrize("target", ["torch", "jax", "tensorflow"])

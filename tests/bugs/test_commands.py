@@ -12,8 +12,10 @@ from gradfuzz.cli.console import lines
 from gradfuzz.errors import StoreError
 from gradfuzz.findings.labels import Label
 from gradfuzz.report.html import write
+from gradfuzz.report.model import report_of
 from gradfuzz.store import Records
 from tests.bugs.made import kept, made
+from tests.report.pages import read_page
 
 LONG = (
     'x = tensor((12,), "float64", listed([0.51, 0.62, 0.73, 0.84, 0.95, 1.16, 1.27, 1.38, 1.49, 1.51, 1.62, 1.73]))\n'
@@ -70,7 +72,10 @@ def test_a_bug_can_be_shown_and_its_gravest_finding_taken_away(store):
     name = told(store, "bugs")[0]["id"]
     text = run(store, "show", name)
     assert "Nothing warns" in text and FIRST.id in text and SECOND.id in text and "y = torch.sin(x)" in text
-    assert run(store, "issue", name) == run(store, "issue", FIRST.id) and run(store, "repro", name) == run(store, "repro", FIRST.id)
+    whole, alone = run(store, "issue", name), run(store, "issue", FIRST.id)
+    assert whole.splitlines()[0] == alone.splitlines()[0] == "# torch.sin returns an incorrect gradient in reverse and forward mode"
+    assert "The same cause shows in `torch.Tensor.sin`" in whole and "The same cause" not in alone
+    assert run(store, "repro", name) == run(store, "repro", FIRST.id) == run(store, "repro", name, "--full")
     assert "no bug starts with" in run(store, "show", "bug-nothing", status=2)
 
 
@@ -173,6 +178,7 @@ def test_a_stranger_s_words_mean_nothing_more_on_a_page(tmp_path):
 def test_the_report_has_bugs_before_findings(store, tmp_path):
     run(store, "judge", POINT.id, "dull", "at <zero> alone")
     with Records(store) as opened:
-        text = write(opened, tmp_path / "page").read_text()
-    assert "4 bugs" in text and text.index("4 bugs") < text.index("5 findings") and "at &lt;zero&gt; alone" in text
-    assert text.index(f'<details id="{FIRST.id}">') < text.index(f'<details id="{EMPTY.id}">')
+        rows, found = read_page(write(report_of(opened), tmp_path / "page"))
+    ids = [row["id"] for row in rows["findings"]]
+    assert len(rows["bugs"]) == 4 and len(ids) == 5 and ids.index(FIRST.id) < ids.index(EMPTY.id)
+    assert found[ids.index(POINT.id)]["judged"] == [["dull", "at <zero> alone"]]

@@ -27,6 +27,11 @@ def test_neighbours_are_not_empty_of_one_type_and_of_ordinary_numbers():
         assert (np.abs(numbers) > 1e-3).all() and (np.abs(numbers) < 3).all() and len(np.unique(numbers)) == numbers.size
 
 
+def test_what_is_complex_throughout_stays_so():
+    text = 'x = tensor((2,), "complex64", full(1.0))\ny = torch.sin(x)\n'
+    assert {p.inputs["x"].dtype for p in neighbours(parse(text, language_for("torch")))} == {"complex128"}
+
+
 def confirmed(target, text, kind):
     program = parse(text, target.language)
     options = Options(order=1)
@@ -42,3 +47,19 @@ def confirmed(target, text, kind):
 ])  # fmt: skip
 def test_a_bug_is_looked_for_at_ordinary_numbers(torch_target, text, kind, ordinary):
     assert confirmed(torch_target, text, kind).ordinary is ordinary
+
+
+def test_two_inputs_are_now_the_one_larger_and_now_the_other():
+    text = 'x = tensor((), "float64", full(0.0))\na = tensor((), "float64", full(0.0))\ny = torch.clip(x, a)\n'
+    found = [[float(materialise(r)) for r in p.inputs.values()] for p in neighbours(parse(text, language_for("torch")))]
+    assert {x < a for x, a in found} == {True, False}
+
+
+def test_labels_stay_what_they_are():
+    text = (
+        'x = tensor((3,), "float64", full(0.0))\nt = tensor((3,), "float64", listed([-1.0, 1.0, 1.0]), grad=False)\n'
+        'w = tensor((3,), "float64", full(1.0))\ny = torch.nn.functional.soft_margin_loss(w * x, t)\n'
+    )
+    for neighbour in neighbours(parse(text, language_for("torch"))):
+        assert materialise(neighbour.inputs["t"]).tolist() == [-1.0, 1.0, 1.0]
+        assert len(set(materialise(neighbour.inputs["w"]).tolist())) == 3

@@ -17,6 +17,7 @@ INDEX = 'i = tensor((2,), "int64", listed([0, 9000]), grad=False)\n'
 BESIDE = 'a = tensor((2,), "{}", listed([1.0, 2.0]), grad=False)\n'
 
 CASES = [
+    ("regression", "", made(label=Label("regression", "said to be mended", "https://a"))),
     ("silent", "", made()),
     ("silent", "", made(text=at(values="full(0.0)"))),  # examples are shrunk towards zero: being there says nothing
     ("silent", "", made(kind="way", scenarios=["batched reverse"])),
@@ -34,6 +35,7 @@ CASES = [
     ("region", "huge or tiny", made(kind="status", symptom="not invertible", text=at(values="listed([1e25, 1.0])"))),
     ("region", "float16", made(text=at(dtype="float16"))),
     ("region", "complex128 meets float64", made(text=at(more=BESIDE.format("complex128")))),
+    ("region", "float32 meets float64", made(kind="status", symptom="dtype", text=at(more=BESIDE.format("float32")))),
     ("point", "at a kink", made(kind="kink")),
     ("point", "zero or infinite", made(kind="nonfinite", text=at(values="full(0.0)"))),
     ("point", "infinity", made(text=at(values='listed([float("inf"), 1.0])'))),
@@ -46,6 +48,11 @@ CASES = [
     ("edge", "index out of range", made(kind="crash", oracle="process", text=at(more=INDEX))),
     ("edge", "empty tensors", made(text=at(shape="(2, 0)", values="full(0.0)"))),
     ("edge", "empty tensors", made(kind="status", symptom="Error expected grad_output to have non zero size for n")),
+    ("edge", "empty tensors", made(kind="status", symptom="some error", empty=True)),  # of the direct run itself
+    ("edge", "an infinite argument", made(kind="nonfinite", text=at(call='torch.nn.functional.softplus(x, beta=float("inf"))'))),
+    ("edge", "passed twice", made(kind="nonfinite", scenarios=["reverse-over-reverse"], text=at(call="torch.dist(x, x)"))),
+    ("edge", "undocumented: scale", made(hidden=("scale",))),
+    ("region", "for a negated view", made(text=at(values="listed([0.5, 2.0]), layout=\"negated\""))),
     ("edge", "mixed types: bfloat16, float64", made(kind="status", symptom="dtype", text=at(more=BESIDE.format("bfloat16")))),
     ("edge", "mixed types: float64, uint8", made(kind="malformed", text=at(more=BESIDE.format("uint8")))),
     ("edge", "an option of 1e-30", made(text=at(call="torch.nn.functional.normalize(x, eps=1e-30)"))),

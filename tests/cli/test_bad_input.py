@@ -44,7 +44,7 @@ CASES = [
     (("findings",), "there is no store"),
     (("show", "x"), "there is no store"),
     (("report",), "there is no store"),
-    (("report", "--format", "stone"), "--format stone: there is no such format; known: html"),
+    (("report", "--format", "stone"), "--format stone: there is no such format; known: csv, html, json, junit, markdown, png, sarif"),
     (("check", "none.py"), "none.py cannot be read"),
     (("replay",), "there is no store"),
     (("compare", "1.0", "2.0"), "there is no store"),

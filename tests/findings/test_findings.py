@@ -101,12 +101,18 @@ def test_what_is_known_of_libraries_is_labelled():
     assert {target for target in known_targets() if labels(target)} >= {"torch", "jax", "tensorflow"}
 
 
+FIELDS = {
+    "label", "names", "kinds", "orders", "scenarios", "first", "types", "given", "message", "outside", "releases", "fixed", "quote",
+    "quoted", "reason", "link",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("target", known_targets())
 def test_every_label_has_a_reason_and_says_where_to_read_more(target):
     for row in labels(target):
         assert row["label"] in ("known", "by-design") and len(row["reason"]) > 20, row
         assert row["link"].startswith("https://"), row
-        assert set(row) <= {"label", "names", "kinds", "orders", "scenarios", "message", "outside", "reason", "link"}, row
+        assert set(row) <= FIELDS, row
         assert set(row.get("outside", {})) <= CONDITIONS, row
         assert all(kind in KINDS for kind in row.get("kinds", ())), row
         for name in row.get("scenarios", ()):
@@ -119,7 +125,7 @@ def test_every_label_is_given_to_what_it_describes_and_to_nothing_else(target):
         name = row["names"][0].replace("*", "x")
         fitting = verdict(
             kind=row.get("kinds", ["gradient"])[0], order=row.get("orders", [1])[0], reason=row.get("message", ""),
-            scenarios=[Scenario.named(n) for n in row.get("scenarios", ["reverse"])],
+            scenarios=[Scenario.named(n) for n in row.get("scenarios", ["forward" if row.get("first") == "f" else "reverse"])],
         )  # fmt: skip
         given = label_for(target, name, "", fitting)
         assert given is not None, row  # an earlier row may fit as well

@@ -107,4 +107,5 @@ def test_a_sort_of_edits_is_found_by_looking():
 def test_a_format_is_found_by_looking():
     from gradfuzz.report.formats import formats
 
-    assert {write.__module__ for write in formats().values()} == {"gradfuzz.report.html"} and set(formats()) == {"html"}
+    assert {form: write.__module__ for form, write in formats().items()} == {form: f"gradfuzz.report.{form}" for form in formats()}
+    assert {"html", "png", "csv", "junit", "sarif", "json", "markdown"} == set(formats())

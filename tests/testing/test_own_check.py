@@ -64,7 +64,7 @@ def test_the_element_at_fault_is_in_the_table_even_if_nothing_can_be_made_smalle
 
     error = mismatch(lambda x: WrongAt777.apply(x.reshape(1000)), normal(1000))
     assert error.evidence.worst.element == "x[777]"
-    assert "… and 988 more elements" in str(error)
+    assert "… and 999 more elements" in str(error)
     assert "too long to print" in error.reproducer
 
 
@@ -162,8 +162,8 @@ def test_the_message_is_something_a_person_can_act_on():
     assert str(error).splitlines() == [
         "the first derivative of cube is wrong (tiny; inputs x float64[1, 2])",
         "",
-        "  reverse along x[0, 0] differs from the numeric derivative; 52 of 52 finite-difference checks contradict it "
-        "(4 reruns, 14 steps each), 0 agree with it",
+        "  reverse along x[0, 0] differs from the numeric derivative; 13 of 13 finite-difference checks contradict it "
+        "(1 reruns, 14 steps each), 0 agree with it",
         "",
         "  the derivative of output[0], in the smallest failing example:",
         "",

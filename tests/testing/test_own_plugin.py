@@ -165,3 +165,32 @@ def test_the_plugin_costs_nothing_until_it_is_used(pytester, run):
         "def test_light():\n    import sys\n    assert not {'numpy', 'torch', 'gradfuzz.testing.check'} & set(sys.modules)\n"
     )
     run("-p", "no:hypothesispytest").assert_outcomes(passed=1)
+
+
+PROPERTIES = """
+import pytest
+import warnings
+from tiny import Value, adapter, cube
+
+@pytest.mark.gradfuzz(budget="0.2s")
+def test_timed(gradfuzz):
+    assert gradfuzz.fuzz(cube, "float64[2]", library=adapter(Value)) >= 20
+
+def test_checked(gradfuzz):
+    gradfuzz.check(cube, __import__("numpy").ones(2), library=adapter(Value))
+
+@pytest.mark.xfail(reason="known for long", strict=True)
+def test_known(gradfuzz):
+    from tiny import Forgetful
+    gradfuzz.check(cube, __import__("numpy").ones(2), library=adapter(Forgetful))
+"""
+
+
+def test_budgets_in_seconds_junit_properties_and_reasons_of_expected_failures(pytester, run):
+    pytester.makepyfile(PROPERTIES)
+    result = run("--junitxml=report.xml", "-W", "error", "-rx")
+    result.assert_outcomes(passed=2, xfailed=1)
+    assert "known for long" in result.stdout.str()
+    text = (pytester.path / "report.xml").read_text()
+    assert 'name="gradfuzz.cube.verdict" value="agree"' in text
+    assert 'name="gradfuzz.cube.evaluations"' in text

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from gradfuzz.mutate.cover import WIDTH, Cover, Design
+from gradfuzz.mutate.cover import FIRST_WIDTH, WIDTH, Cover, Design
 from gradfuzz.mutate.edits import apply_all
 from gradfuzz.program.parse import parse
 from gradfuzz.targets.base.protocol import Parameter
@@ -63,7 +63,8 @@ def test_every_value_comes_alone_before_any_pair():
 
 def test_rows_are_wide_and_few():
     _, known, ran = followed(1, lambda row: False)
-    assert max(map(len, ran)) == WIDTH and len(ran) < known.pairs / 4
+    factors = len(Design(PROGRAM, menu, Cover()).factors)
+    assert max(map(len, ran)) == min(WIDTH, factors) and len(ran) < known.pairs / 4
 
 
 @pytest.mark.parametrize("family", [1, 32])
@@ -84,6 +85,27 @@ def test_a_pair_that_is_refused_costs_itself_alone(family):
     assert len(met) == known.pairs - 1
 
 
+def test_what_shows_nothing_alone_comes_after_what_may_show_something():
+    known = Cover()
+    for level in range(Design(PROGRAM, menu, Cover()).size):
+        known |= Design(PROGRAM, menu, Cover()).met((level,), True, seen=level != 7)
+    rows = [row for members in Design(PROGRAM, menu, known).families() for row in members][1:]
+    hidden = [7 in row for row in rows]
+    assert known.blind == 1 << 7 and any(hidden) and hidden == sorted(hidden)
+
+
+@pytest.mark.parametrize("refusals", [1, 2])
+def test_a_doubted_pair_has_a_second_chance_in_company(refusals):
+    design = Design(PROGRAM, menu, Cover())
+    row = next(r for members in Design(PROGRAM, menu, Cover(levels=1)).families() for r in members if len(r) > FIRST_WIDTH)
+    known = Cover()
+    for _ in range(refusals):
+        known |= Design(PROGRAM, menu, known).met(row, False)
+    alone = [set(r) for members in Design(PROGRAM, menu, known).families() for r in members if len(r) == 2 and set(r) <= set(row)]
+    assert (len(alone) == len(list(combinations(row, 2)))) == (refusals == 2)
+    assert not (known | design.met(row, True)).suspected
+
+
 def test_the_rows_of_a_batch_depend_on_what_was_known_alone():
     known = Cover()
     for row in [(1,), (2, 30), (5,)]:
@@ -95,7 +117,7 @@ def test_the_rows_of_a_batch_depend_on_what_was_known_alone():
 
 def test_what_is_left_is_said_in_words_and_nothing_in_the_end():
     first = Design(PROGRAM, menu, Cover()).left(1)[0].split("; ")
-    assert len(first) == WIDTH == len({part.partition(": ")[0] for part in first})
+    assert len(first) == FIRST_WIDTH == len({part.partition(": ")[0] for part in first})
     design, known, _ = followed(1, lambda row: False)
     assert design.left(100) == [] and known.complete
     without = Cover(known.levels, known.pairs, known.ran & ~1, 0, known.settled, 0, 0)

@@ -37,6 +37,12 @@ def test_a_wrong_sine_is_never_acquitted_whatever_the_size(factor):
     assert "agree" not in seen and seen.count("disagree") >= 0.5 * SIZES
 
 
+@pytest.mark.parametrize("factors", [{"forward_factor": np.nan}, {"reverse_factor": np.nan}])
+def test_a_nan_is_never_acquitted_whichever_mode_gives_it(factors):
+    looked = examine(sine(**factors), program("uniform(0.5, 1.0, seed=1)"), Options(order=1))
+    assert looked.outcome == "disagree" and {f.kind for f in looked.findings} == {"nonfinite"}
+
+
 def test_a_right_sine_is_never_accused_whatever_the_size():
     seen = outcomes(sine())
     assert "disagree" not in seen and seen.count("agree") >= 0.5 * SIZES

@@ -6,6 +6,8 @@ from gradfuzz.findings.inside.shrink import candidates, shrink_edits, shrink_pro
 from gradfuzz.mutate.draw import draw_edits
 from gradfuzz.mutate.edits import Edit, apply_all
 from gradfuzz.program import parse, to_text
+from gradfuzz.program.model import Values
+from gradfuzz.program.values import materialise
 from gradfuzz.targets.homes import language_for
 
 SEED = parse(
@@ -50,3 +52,33 @@ def test_shrinking_ends_at_something_small_that_still_shows_it():
     assert shows(smallest)
     assert sum(r.elements for r in smallest.inputs.values()) <= 4
     assert not any(shows(c) for c in candidates(smallest))
+
+
+def shrunk(text, shows, api=""):
+    return shrink_program(parse(text, language_for("torch")), shows, lambda: True, api)
+
+
+def test_numbers_become_ordinary_ones_and_zero_only_where_nothing_else_shows_it():
+    text = 'x = tensor((3,), "float64", planted(uniform(-9.0, 9.0, seed=1), 0.0, 2))\ny = torch.sin(x)\n'
+    assert shrunk(text, lambda p: len(p.inputs["x"].shape) == 1).inputs["x"].values == Values("arange", (1.0, 1.0))
+
+    def at_zero(program):
+        return bool((materialise(program.inputs["x"]) == 0).any()) and program.inputs["x"].elements == 3
+
+    numbers = materialise(shrunk(text, at_zero).inputs["x"])
+    assert sorted(numbers.tolist()) in ([0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 2.0])
+
+
+def test_nothing_empty_and_no_infinite_argument_stays_that_is_not_needed():
+    text = 'x = tensor((0, 2), "float64", full(0.0))\ny = torch.nn.functional.softplus(x, beta=float("inf"))\n'
+    small = shrunk(text, lambda p: any(call.kwargs for call in p.calls()))
+    assert all(small.inputs["x"].shape) and dict(next(small.calls()).kwargs)["beta"] == 2.0
+    needed = shrunk(text, lambda p: any(dict(call.kwargs).get("beta") == float("inf") for call in p.calls()) and not p.inputs["x"].elements)
+    assert dict(next(needed.calls()).kwargs)["beta"] == float("inf") and not needed.inputs["x"].elements
+
+
+def test_the_api_that_a_finding_is_named_after_is_still_called():
+    text = 'x = tensor((2,), "float64", full(1.0))\na = torch.sin(x)\ny = torch.exp(a)\n'
+    assert [c.func for c in shrunk(text, lambda p: True, "torch.exp").calls()] == ["torch.exp"]
+    assert [c.func for c in shrunk(text, lambda p: True, "torch.Tensor.exp").calls()] == ["torch.exp"]
+    assert [c.func for c in shrunk(text, lambda p: True, "torch.cos").calls()] == ["torch.sin"]  # never was there

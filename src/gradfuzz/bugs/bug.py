@@ -15,7 +15,7 @@ from gradfuzz.bugs.names import names_of
 from gradfuzz.bugs.severity import DOCUMENTED, EDGE, GRADES, Severity, modes_disagree, reverse, severity, silent
 from gradfuzz.errors import StoreError
 from gradfuzz.findings.finding import Finding
-from gradfuzz.findings.labels import NEW
+from gradfuzz.findings.labels import NEW, NEWS, REGRESSION
 
 PREFIX = "bug-"
 
@@ -44,9 +44,9 @@ class Bug:
 
     @property
     def label_name(self) -> str:
-        """New, if any of its findings is: a label must not hide a neighbour."""
+        """New, if any of its findings is: a label must not hide a neighbour. A regression is more than that."""
         labels = Counter(f.label_name for f in self.findings)
-        return NEW if labels[NEW] else labels.most_common(1)[0][0]
+        return next((name for name in (REGRESSION, NEW) if labels[name]), labels.most_common(1)[0][0])
 
     @property
     def times(self) -> int:
@@ -122,10 +122,10 @@ def _weight(finding: Finding) -> tuple[Any, ...]:
     names = names_of(finding.target)
     return (
         finding.verdict.order, not silent(finding), not reverse(finding), not modes_disagree(finding), not finding.proven,
-        names.is_internal(finding.api) or names.is_deprecated(finding.api), finding.label_name != NEW, -finding.times,
+        names.is_internal(finding.api) or names.is_deprecated(finding.api), finding.label_name not in NEWS, -finding.times,
         len(finding.api), finding.id,
     )  # fmt: skip
 
 
 def _order(bug: Bug) -> tuple[Any, ...]:
-    return (GRADES.index(bug.severity.grade), bug.label_name != NEW, *_weight(bug.leading))
+    return (GRADES.index(bug.severity.grade), bug.label_name not in NEWS, *_weight(bug.leading))

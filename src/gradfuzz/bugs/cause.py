@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
 from gradfuzz.bugs.names import names_of
 from gradfuzz.findings.finding import Finding
-from gradfuzz.oracles.verdict import GRADIENT, INTERNAL, MALFORMED, STATUS, VALUE
+from gradfuzz.oracles.verdict import GRADIENT, INTERNAL, MALFORMED, STATUS, VALUE, Verdict
 from gradfuzz.targets.base.scenario import Modes
 
 # So much of a complaint tells it apart from others; what comes later are the names and numbers of the call that met it.
@@ -25,18 +25,23 @@ def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
             i = group[i]
         return i
 
-    alike: dict[Hashable, list[int]] = {}
+    alike: dict[tuple[str, ...], list[int]] = {}
     for i, finding in enumerate(findings):
         for key in causes(finding):
             alike.setdefault(key, []).append(i)
-    for members in alike.values():
+    for key, members in alike.items():
         for i, j in combinations(members, 2):
-            if root(i) != root(j) and one_formula(findings[i], findings[j]):
+            if root(i) != root(j) and _own(key, findings[i], findings[j]) and one_formula(findings[i], findings[j]):
                 group[max(root(i), root(j))] = min(root(i), root(j))
     found: dict[int, list[Finding]] = {}
     for i, finding in enumerate(findings):
         found.setdefault(root(i), []).append(finding)
     return list(found.values())
+
+
+def _own(key: tuple[str, ...], a: Finding, b: Finding) -> bool:
+    """Whether a key is one of the two's own: two composites share no cause because they share a part."""
+    return key[1] in ("label", "says") or key in (causes(a)[0], causes(b)[0])
 
 
 def subject(finding: Finding) -> str:
@@ -51,8 +56,14 @@ def causes(finding: Finding) -> list[tuple[str, ...]]:
 
     An error is its message, whoever meets it; a wrong number is its rule's, or its function's; a way of running answers for itself; calls
     in place that are not recorded are not recorded for one reason. A label is given to a cause, so what carries the same one has the same.
+    An API that calls several operators shares the causes of their rules: `gathered` joins it to one of them, not to its like.
     """
+    names = names_of(finding.target)
     found = [(finding.target, *_cause(finding))]
+    if found[0][1] == "says" and found[0][2] not in ("", ANYBODY):  # in one function, whichever operator is named
+        found.append((*found[0][:3], _run_together(subject(finding)), " ".join(found[0][3].split()[:TELLING_WORDS])))
+    if found[0][1] in ("wrong", "way"):  # a composite is wrong because an operator inside it is: that one's bug
+        found += [(finding.target, found[0][1], _run_together(names.of_rule(rule)), *found[0][3:]) for rule in finding.rules]
     if finding.label is not None:
         found.append((finding.target, "label", finding.label.label, finding.label.reason, finding.label.link))
     return found
@@ -65,10 +76,13 @@ def _cause(finding: Finding) -> tuple[str, ...]:
         return (verdict.kind, _run_together(subject(finding)))
     if verdict.kind in (STATUS, INTERNAL) and verdict.symptom:
         blamed = verdict.subject if verdict.subject.startswith(ANYBODY) else ""
-        return ("says", blamed, " ".join(verdict.symptom.split()[:TELLING_WORDS]))
+        named = blamed not in ("", ANYBODY)  # the message names the operator at fault, behind what all such messages say
+        return ("says", blamed, " ".join(verdict.symptom.split()[: None if named else TELLING_WORDS]))
     who = verdict.subject if verdict.subject == ANYBODY else _run_together(subject(finding))
     if any(where):
         return ("way", who, *where)
+    if verdict.kind == MALFORMED and finding.mutates:
+        return (verdict.kind, "in place")  # what is written to keeps its type, and its tangent does not
     if verdict.kind in (STATUS, INTERNAL, MALFORMED, VALUE):
         return (verdict.kind, who)
     if finding.mutates and not finding.rule and verdict.kind == GRADIENT and verdict.expected == 0:
@@ -89,13 +103,31 @@ def one_formula(a: Finding, b: Finding) -> bool:
     """
     if a.label is not None and b.label is not None:
         return a.label == b.label  # somebody has told them apart, or has not
+    if a.label is not None or b.label is not None:
+        return _explained(a, b)  # a label says what it is about: what it was not given to has another cause, or follows from it
+    if _cause(a)[:2] == ("says", ""):  # words that many formulas may say: two rules are two
+        return not (a.rule and b.rule) or subject(a) == subject(b)
     if "wrong" not in (_cause(a)[0], _cause(b)[0]):
         return True
     low, high = sorted((a.verdict, b.verdict), key=lambda v: v.order)
     ours, theirs = ([s.modes for s in v.scenarios] for v in (low, high))
     if low.order < high.order:
-        return all(any(_within(few, many) for few in ours) for many in theirs) or _first(ours) == _first(theirs)
+        return _explains(low, high) or _first(ours) == _first(theirs)
     return bool(set(ours) & set(theirs)) or _first(ours) == _first(theirs)
+
+
+def _explained(a: Finding, b: Finding) -> bool:
+    """Whether the unlabelled one of two follows from the other: an error with its very message, or a derivative of what is wrong below."""
+    if "wrong" not in (_cause(a)[0], _cause(b)[0]):
+        return True
+    low, high = sorted((a, b), key=lambda f: f.verdict.order)
+    return low.label is not None and low.verdict.order < high.verdict.order and _explains(low.verdict, high.verdict)
+
+
+def _explains(low: Verdict, high: Verdict) -> bool:
+    """Whether every scenario at fault contains one that is at fault at the lower order."""
+    ours, theirs = ([s.modes for s in v.scenarios] for v in (low, high))
+    return all(any(_within(few, many) for few in ours) for many in theirs)
 
 
 def _within(few: Modes, many: Modes) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from gradfuzz.bugs.names import names_of
 from gradfuzz.findings.finding import Finding
 from gradfuzz.oracles.verdict import CRASH, INTERNAL, STATUS
-from gradfuzz.program.model import COMPLEXES, DISCRETE, FLOATS, Call, Program, Tensor, walk
+from gradfuzz.program.model import COMPLEXES, DISCRETE, FLOATS, Call, Program, Ref, Tensor, walk
 from gradfuzz.program.values import materialise
 
 # Numbers that people compute with have sizes between these; zero has no size and is looked at by itself.
@@ -21,11 +21,18 @@ SMALLEST, LARGEST = 1e-3, 1e3
 SMALLEST_OPTION, LARGEST_OPTION = 1e-12, 1e6
 # Integers of these types are indices and masks in their own right; narrower ones beside floating numbers are a mix of types.
 INDEX_TYPES = ("int64", "int32", "bool")
+# Views that are made on purpose or by few functions; what is merely strided or transposed is everywhere.
+VIEWS = ("negated", "conjugated", "expanded")
+HALVES = ("float16", "bfloat16")
 # How libraries complain about nothing, and about an index.
 _ABOUT_EMPTY = re.compile(
     r"\bnon.?zero (size|dim|element|length)|\bempty\b|\bzero.(size|element|dim)|\bat least (one|1) element", re.IGNORECASE
 )
 _ABOUT_INDEX = re.compile(r"\bout of (range|bounds)\b|\bindex\W+(>=|<|&&)", re.IGNORECASE)
+
+
+# Functions and parameters that take the order of a norm, which may be infinite.
+_NORM = re.compile(r"norm|dist|cond\b|^p$|^ord$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -35,14 +42,18 @@ class Circumstances:
     empty: bool = False  # a tensor without elements
     nan: bool = False  # among the inputs or the options
     index: bool = False  # an index or a label that is out of range
-    mixed: tuple[str, ...] = ()  # types that do not belong together
+    mixed: tuple[str, ...] = ()  # more than one floating type, or narrow integers beside one
+    narrow: bool = False  # narrow integers or half precision are among these
     low: str = ""  # the lower precision that it shows in
     infinite: bool = False
     extreme: bool = False  # numbers that are huge or tiny
     special: bool = False  # all that is differentiated is exactly zero, or infinite
     zeros: bool = False  # zeros or equal numbers are among the inputs: points that functions are special at
     option: str = ""  # an argument that is huge or tiny
-    endless: bool = False  # an argument is infinite, as the order of a norm may well be
+    endless: bool = False  # an argument is infinite
+    norm: bool = False  # and may well be: the order of a norm
+    twice: bool = False  # one tensor is passed twice to a call
+    view: str = ""  # a layout that few tensors have, and without which it does not show
     internal: bool = False
     deprecated: bool = False
 
@@ -63,10 +74,11 @@ def circumstances(finding: Finding) -> Circumstances:
     sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
     names = names_of(finding.target)
     return Circumstances(
-        empty=any(recipe.elements == 0 for recipe in inputs.values()) or bool(_ABOUT_EMPTY.search(said)),
+        empty=finding.empty or any(recipe.elements == 0 for recipe in inputs.values()) or bool(_ABOUT_EMPTY.search(said)),
         nan=any(bool(np.isnan(n).any()) for n in floating) or any(o != o for o in options),
         index=bool(_ABOUT_INDEX.search(said)) or (finding.kind == CRASH and _beyond(inputs, numbers)),  # a death says nothing
         mixed=_mixed(inputs),
+        narrow=any(t in DISCRETE or t in HALVES for t in _mixed(inputs)),
         low=_low(inputs),
         infinite=any(bool(np.isinf(n).any()) for n in floating),
         extreme=bool(((sizes < SMALLEST) | (sizes > LARGEST)).any()),
@@ -74,9 +86,17 @@ def circumstances(finding: Finding) -> Circumstances:
         zeros=any(bool((n == 0).any()) or len(np.unique(n)) < n.size for n in floating),
         option=next((str(o) for o in options if _odd(o)), ""),
         endless=any(np.isinf(o) for o in options),
+        norm=any(_NORM.search(word) for call in program.calls() for word in (call.func, *(name for name, _ in call.kwargs))),
+        twice=any(len(set(names)) < len(names) for names in map(_passed, program.calls())),
+        view=next((recipe.layout for recipe in program.inputs.values() if recipe.layout in VIEWS), ""),
         internal=names.is_internal(finding.api),
         deprecated=names.is_deprecated(finding.api),
     )
+
+
+def _passed(call: Call) -> list[str]:
+    """The tensors that are a call's arguments."""
+    return [a.name for a in (*call.args, *(value for _, value in call.kwargs)) if isinstance(a, Ref)]
 
 
 def _numbers(recipe: Tensor) -> Any:

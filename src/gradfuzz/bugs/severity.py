@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gradfuzz.bugs.circumstances import Circumstances, circumstances
 from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.labels import BY_DESIGN, REGRESSION
 from gradfuzz.oracles.verdict import (
     ACCURACY,
     CRASH,
@@ -33,6 +34,7 @@ class Grade:
     folded: bool = False
 
 
+BACK = Grade("regression", "said to be mended, and here", "Somebody has closed its report: it came back, or never went.")
 FIRST = Grade(
     "silent", "silently wrong first derivatives at ordinary numbers",
     "Nothing warns whoever trains with it, and everything that is built on gradients is wrong.",
@@ -58,7 +60,7 @@ DOCUMENTED = Grade("documented", "by design", "The library's documentation says 
 EDGE = Grade("edge", "edge cases", "True, and hardly anybody computes with such inputs.", folded=True)
 
 # The gravest first.
-GRADES = (FIRST, HIGHER, LOUD, REGION, POINT, FORM, DOCUMENTED, EDGE)
+GRADES = (BACK, FIRST, HIGHER, LOUD, REGION, POINT, FORM, DOCUMENTED, EDGE)
 
 _DEATHS = (CRASH, TIMEOUT)
 _ERRORS = (STATUS, INTERNAL, MEMORY, *_DEATHS)
@@ -81,7 +83,9 @@ def severity(finding: Finding) -> Severity:
     not is a matter of a region or of a point. Where nobody has looked, zero is held against NaN alone: examples are shrunk towards it.
     """
     seen = circumstances(finding)
-    if finding.label_name == "by-design":
+    if finding.label_name == REGRESSION:
+        return Severity(BACK)
+    if finding.label_name == BY_DESIGN:
         return Severity(DOCUMENTED, "labelled so")
     because = _edge(finding, seen)
     if because:
@@ -105,6 +109,8 @@ def severity(finding: Finding) -> Severity:
         return Severity(REGION, f"seen in {seen.low}")
     if seen.mixed:
         return Severity(REGION, f"where {' meets '.join(seen.mixed)}")
+    if seen.view:
+        return Severity(REGION, f"for {'an' if seen.view == 'expanded' else 'a'} {seen.view} view")
     if finding.ordinary is False:
         return Severity(POINT if seen.zeros else REGION, "it does not show at other ordinary numbers")
     if kind == NONFINITE or kind in _ERRORS:
@@ -122,10 +128,16 @@ def _edge(finding: Finding, seen: Circumstances) -> str:
         return "empty tensors"
     if seen.index:
         return f"{UNVALIDATED}: an index out of range"
-    if seen.mixed and finding.kind in (*_ERRORS, MALFORMED):
+    if seen.narrow and finding.kind in (*_ERRORS, MALFORMED):
         return f"mixed types: {', '.join(seen.mixed)}"
+    if seen.endless and not seen.norm:
+        return "an infinite argument"  # an ordinary one was tried in its place
+    if seen.twice and finding.kind == NONFINITE and finding.verdict.order > 1:
+        return "one tensor passed twice"
     if seen.option:
         return f"an option of {seen.option}"
+    if finding.hidden:
+        return f"undocumented: {', '.join(finding.hidden)}"
     if seen.internal:
         return "not a public API"
     return "a deprecated API" if seen.deprecated else ""

@@ -30,8 +30,11 @@ from gradfuzz.cli import (
     replay,
     report,
     run,
+    scan,
     seeds,
+    serve,
     targets,
+    watch,
 )
 from gradfuzz.cli.console import guarded
 from gradfuzz.envs.environment import FOLDER
@@ -66,6 +69,8 @@ app.command()(guarded(targets.targets))
 app.command("merge")(guarded(merge.merge))
 app.command("nightly")(guarded(nightly.nightly))
 app.command("report")(guarded(report.report))
+app.command("serve")(guarded(serve.serve))
+app.command("watch")(guarded(watch.watch))
 app.command("coverage")(guarded(coverage.coverage))
 app.command("refusals")(guarded(coverage.refusals))
 app.command("record")(guarded(record.record))
@@ -73,6 +78,7 @@ app.command("eps")(guarded(eps.eps))
 app.add_typer(seeds.app, name="seeds")
 app.add_typer(env.app, name="env")
 app.command("explain")(guarded(explain.explain))
+app.command("scan")(guarded(scan.scan))
 app.command("fuzz-function")(guarded(fuzz_function.fuzz_function))
 
 

@@ -14,7 +14,7 @@ from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.engine.config import Config
 from gradfuzz.engine.survey import State
 from gradfuzz.errors import TargetError
-from gradfuzz.findings.labels import NEW
+from gradfuzz.findings.labels import NEWS
 from gradfuzz.pool.launch import Launch
 from gradfuzz.program.model import FLOATS
 from gradfuzz.surveys.chains import ChainPlan, run_chains
@@ -68,7 +68,7 @@ def closing(state: State, store: Path) -> None:
     out.print(status_line(state), markup=False)
     for reason, count in state.reasons.most_common(12):
         out.print(f"  {count:8d} inconclusive: {reason}", markup=False)
-    new = [f for f in state.findings if f.label_name == NEW]
+    new = [f for f in state.findings if f.label_name in NEWS]
     owner = {"op": "one op", "composition": "the composition"}
     blamed = ", ".join(f"{count} disagreements were {owner[kind]}'s" for kind, count in state.blamed.items())
     known = f"{len(state.findings)} findings, {len(new)} of them not on the list of known ones"

@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 
 from gradfuzz.cli.console import FOUND, NOTHING_NEW, cell, out, say, seconds
+from gradfuzz.cli.modules import lent
 from gradfuzz.cli.run import MAX_ORDER, way_names
 from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.errors import GradfuzzError, ProgramError
@@ -41,7 +42,7 @@ def check(
 
     Exit status: 0 if all agree or nothing can be said, 1 if something is wrong, 2 for wrong use.
     """
-    modules = tuple(module or ())
+    modules = lent(module or ())
     program = _read(file, target, modules)
     named = tuple(way.name for way in chosen(target, profile, way_names(ways)).ways)
     paths = (str(Path.cwd()),) if modules else ()

@@ -15,7 +15,7 @@ from gradfuzz.cli.display import watching
 from gradfuzz.cli.where import place
 from gradfuzz.engine.config import Config
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.findings.labels import NEW
+from gradfuzz.findings.labels import NEWS
 from gradfuzz.pool.launch import Launch
 from gradfuzz.pool.pool import Pool
 from gradfuzz.seeds.files import file_seeds
@@ -59,7 +59,7 @@ def cross(
         crossed = run_cross(configs[0], configs[1], found, (first, second), tuple(api or ()), store, display)
     _show(crossed, ours, theirs)
     findings = [f for state in crossed.settled.values() for f in state.findings]
-    raise typer.Exit(FOUND if any(f.label_name == NEW for f in findings) else NOTHING_NEW)
+    raise typer.Exit(FOUND if any(f.label_name in NEWS for f in findings) else NOTHING_NEW)
 
 
 def _show(crossed: Crossed, ours: str, theirs: str) -> None:

@@ -17,7 +17,7 @@ from gradfuzz.findings.finding import Finding
 from gradfuzz.store.coverage import shares
 
 PLAIN_EVERY = 10.0
-COLOURS = {"new": "bold red", "known": "yellow", "by-design": "dim"}
+COLOURS = {"regression": "bold red", "new": "bold red", "known": "yellow", "by-design": "dim"}
 
 
 def watching() -> PlainDisplay | LiveDisplay:

@@ -78,6 +78,8 @@ def _show(f: Finding) -> None:
     say_lines(told_of(severity(f)))
     if f.label:
         say_lines(f"{f.label.label}: {f.label.reason} {f.label.link}")
+    for sentence in f.documented or ():
+        say_lines(sentence, "its docstrings say: ", INDENT)
     out.print()
     say_lines(f.explanation)
     out.print("\n[bold]Program[/]")
@@ -95,21 +97,38 @@ def _show(f: Finding) -> None:
     say_lines(verdict.reason)
     if f.proof is not None:
         say_lines(f.proof.told)
+    if f.short is not None:
+        say_lines(f.short.told)
     if f.script_output:
         out.print("\n[bold]its script says[/]")
         say_lines(f.script_output.rstrip(), "  ", "  ")
 
 
-def repro(identity: IdArgument, store: StoreOption = DEFAULT_STORE) -> None:
-    """Print the script that proves a finding: `gradfuzz repro ID > bug.py; python bug.py` exits 1 while the bug is there."""
+def repro(
+    identity: IdArgument,
+    store: StoreOption = DEFAULT_STORE,
+    full: Annotated[bool, typer.Option("--full", help="The long form: all scenarios, with the oracle's own directions.")] = False,
+) -> None:
+    """Print a script that shows a finding: `gradfuzz repro ID > bug.py; python bug.py` exits 1 while the bug is there.
+
+    Of a wrong number it is one entry of the derivative in at most 25 lines, where that was seen to show the bug by itself.
+    """
     with records(store) as opened:
-        print(visible(leading(opened, identity).script), end="")
+        found = leading(opened, identity)
+    print(visible(found.script if full else found.to_paste), end="")
 
 
 def issue(identity: IdArgument, store: StoreOption = DEFAULT_STORE) -> None:
-    """Print a text that can be pasted into an issue tracker."""
+    """Print a text that can be pasted into the library's issue tracker, in the sections of its template.
+
+    Of a bug it also says which other functions and modes have the same cause.
+    """
     with records(store) as opened:
-        print(visible(issue_text(leading(opened, identity))), end="")
+        found = chosen(opened, identity)
+    if isinstance(found, Bug):
+        print(visible(issue_text(found.leading, found.apis[1:], found.affects.split(", "))), end="")
+    else:
+        print(visible(issue_text(found)), end="")
 
 
 def _place(bug: Bug, finding: Finding) -> dict[str, str]:

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from gradfuzz.cli.console import DEFAULT_STORE, FOUND, NOTHING_NEW, StoreOption, cell, out, records, say, seconds
 from gradfuzz.cli.display import status_line, watching
+from gradfuzz.cli.modules import lent
 from gradfuzz.cli.run import MAX_ORDER, way_names
 from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.engine.config import Config
@@ -63,7 +64,7 @@ def replay(
         row = opened.campaign(campaign)
     if row is None:
         raise GradfuzzError(f"{store} holds no campaign{f' {campaign}' if campaign else ''}; run `gradfuzz run` first")
-    target, modules = home_of(row["target"]).name, tuple(module or ())
+    target, modules = home_of(row["target"]).name, lent(module or ())
     where = place(python, env, target)
     seeds, findings = stored(store, target, campaign, modules)
     ways = ways_of(target, findings, (way.name for way in chosen(target, profile).ways))
@@ -103,7 +104,7 @@ def compare(
     name = target or (row["target"] if row is not None else "")
     home_of(name)
     named = tuple(way.name for way in chosen(name, names=way_names(ways)).ways) if ways else ()
-    versions = [_asked(side, name, store, tuple(module or ()), named) for side in (before, after)]
+    versions = [_asked(side, name, store, lent(module or ()), named) for side in (before, after)]
     with records(store) as opened:
         rows = side_by_side(opened, name, *versions)
     if not any(v in row.said for row in rows for v in versions):

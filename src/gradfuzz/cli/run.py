@@ -11,12 +11,14 @@ import typer
 from gradfuzz.cli.bugs import known_bugs, show_line
 from gradfuzz.cli.console import DEFAULT_STORE, FOUND, NOTHING_NEW, StoreOption, out, records, say_lines, seconds
 from gradfuzz.cli.display import endings, status_line, watching
+from gradfuzz.cli.gate import BaselineOption, FailOnOption, baseline_of, checked, verdict
+from gradfuzz.cli.modules import lent, search_paths
 from gradfuzz.cli.where import EnvOption, PythonOption, place
 from gradfuzz.cluster.places import Cluster
 from gradfuzz.engine.config import DEFAULT_SECONDS, MOST_ORDER, Config
 from gradfuzz.engine.shard import WHOLE, Shard
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.findings.labels import NEW
+from gradfuzz.findings.labels import NEWS
 from gradfuzz.pool.launch import Launch
 from gradfuzz.store.proofs import proofs_of
 from gradfuzz.surveys.depth import DEFAULT_ORDER
@@ -38,7 +40,7 @@ def run(
     target: Annotated[str, typer.Argument(help="The library to fuzz: " + ", ".join(known_targets()) + ".")],
     python: PythonOption = None,
     env: EnvOption = None,
-    time: Annotated[Optional[str], typer.Option(help="How long: 90s, 5m, 1h30m. Five minutes by default.")] = None,
+    time: Annotated[Optional[str], typer.Option("--time", "--budget", help="How long: 90s, 5m, 1h30m. Five minutes by default.")] = None,
     mutants: Annotated[Optional[int], typer.Option(min=1, help="Stop after so many. Same --seed, same findings.")] = None,
     api: Annotated[Optional[list[str]], typer.Option(help="Only APIs that fit this glob, as in 'torch.fft.*'. May be given again.")] = None,
     apis: Annotated[Optional[Path], typer.Option(help="A file of API names or signatures, one a line.")] = None,
@@ -80,6 +82,8 @@ def run(
     timeout: Annotated[str, typer.Option(help="How long one mutant may take.")] = "10s",
     memory: Annotated[int, typer.Option(min=64, max=2**24, help="By how many megabytes a worker may grow.")] = 4096,
     samples: Annotated[bool, typer.Option("--samples", help="Beside --seeds: the library's own samples, in the same campaign.")] = False,
+    fail_on: FailOnOption = None,
+    baseline: BaselineOption = None,
 ) -> None:
     """Fuzz a library for wrong gradients.
 
@@ -90,16 +94,18 @@ def run(
     Some mutants are run in further ways too, which must give the same derivatives: compiled, batched, checkpointed, on another device. A
     compilation serves a family of mutants that differ in their numbers alone; how many there are is the profile's to say.
 
-    Exit status: 0 nothing new, 1 findings, 2 wrong use or broken set-up.
+    Exit status: 0 nothing new, 1 findings, 2 wrong use or broken set-up. With --fail-on and --baseline, 1 only for new bugs that are grave
+    enough and that the baseline lacks.
     """
     home_of(target)  # raises for a name that is none
+    severity, before = checked(fail_on), baseline_of(baseline)
     limit = seconds(time) if time is not None else (None if mutants else DEFAULT_SECONDS)
     leg = _leg(forever, checkpoint, time, mutants)
     named = way_names(ways)
     cluster = _cluster(executor, ray_address, python, env)
     where = place(python, env if cluster is None else None, target)
     launch = Launch(
-        target, where.python, tuple(module or ()), (os.getcwd(),) if module else (), seconds(timeout), memory,
+        target, where.python, lent(module or ()), search_paths() if module else (), seconds(timeout), memory,
         tuple(way.name for way in chosen(target, profile, named).ways), device, where.variables,
     )  # fmt: skip
     listed = api_file(apis)
@@ -117,7 +123,7 @@ def run(
             state = run_forever(config, store, resume, display, leg)
     for line in (status_line(state), *endings(state)):
         say_lines(line, rest="  ")
-    new = [f for f in state.findings if f.label_name == NEW]
+    new = [f for f in state.findings if f.label_name in NEWS]
     again = f" --store {store}" if store != DEFAULT_STORE else ""
     with records(store) as opened:
         last = opened.campaign()
@@ -133,7 +139,9 @@ def run(
     say_lines(f"{len(state.findings)} findings of {len(bugs)} bugs; {len(new)} findings are not on the list of known ones")
     if state.findings:
         say_lines(f"look at them with: gradfuzz bugs{again}; as a page: gradfuzz report{again}")
-    raise typer.Exit(FOUND if new else NOTHING_NEW)
+    if severity is None and before is None:
+        raise typer.Exit(FOUND if new else NOTHING_NEW)
+    raise verdict(bugs, severity, before)
 
 
 def _leg(forever: bool, checkpoint: str | None, time: str | None, mutants: int | None) -> float | None:

@@ -78,7 +78,7 @@ class _Again:
 
     def _steps(self) -> Generator[Program, bool, None]:
         self.edits = yield from fewer_edits(self.suspicion.seed, self.edits)
-        yield from simpler(apply_all(self.suspicion.seed, self.edits))
+        yield from simpler(apply_all(self.suspicion.seed, self.edits), self.suspicion.api)
 
     def _next(self, shown: bool | None) -> None:
         """Ask about the next candidate that is a Program at all; at the end, about the smallest."""

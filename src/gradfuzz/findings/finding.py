@@ -8,8 +8,9 @@ from typing import Any
 from gradfuzz.errors import StoreError
 from gradfuzz.findings.history import SHOWS
 from gradfuzz.findings.inside.same import finding_id, finding_key
-from gradfuzz.findings.labels import NEW, Label
+from gradfuzz.findings.labels import NEW, Label, label_for
 from gradfuzz.findings.proof import PROVEN, REFUTED, Proof
+from gradfuzz.findings.shown import Short
 from gradfuzz.mutate.edits import Edit
 from gradfuzz.oracles.kinds import in_words, title
 from gradfuzz.oracles.verdict import Verdict
@@ -47,6 +48,11 @@ class Finding:
     lost: str = ""  # why its script does not show what a fresh process has seen again
     ordinary: bool | None = None  # whether it shows at ordinary numbers, one type and nothing empty; None where nobody has looked
     releases: tuple[tuple[str, str], ...] = ()  # what other releases were asked, and what each said (findings/said.py)
+    empty: bool = False  # the direct run gives no number at all
+    rules: tuple[str, ...] = ()  # derivative rules at work, where no single one is known to be at fault
+    hidden: tuple[str, ...] = ()  # options of the API that no docstring mentions
+    documented: tuple[str, ...] | None = None  # what docstrings say that it may hang on; None where nobody has looked
+    short: Short | None = None  # the script that people paste; None where only the long one shows it
 
     @property
     def proven(self) -> bool:
@@ -87,6 +93,16 @@ class Finding:
     def label_name(self) -> str:
         return self.label.label if self.label else NEW
 
+    @property
+    def to_paste(self) -> str:
+        """The script that people are shown first: the short one, if it was seen to show the bug by itself."""
+        return self.short.script if self.short is not None else self.script
+
+    def relabelled(self) -> Finding:
+        """With the label that this gradfuzz knows for it, whatever was known when it was found."""
+        label = label_for(self.target, self.api, self.rule, self.verdict, self.program, self.version, self.documented)
+        return self if label == self.label else replace(self, label=label)
+
     def filed(self, key: str) -> Finding:
         """The finding with the id that belongs to a key."""
         return replace(self, id=finding_id(self.api, key))
@@ -106,7 +122,9 @@ class Finding:
             "limit": self.limit, "title": self.title, "explanation": self.explanation, "label": vars(self.label) if self.label else None,
             "reproducer": self.script, "script_output": self.script_output, "proof": self.proof.to_json() if self.proof else None,
             "salt": self.salt, "made": None if self.made is None else list(self.made), "lost": self.lost, "ordinary": self.ordinary,
-            "releases": dict(self.releases),
+            "releases": dict(self.releases), "short": self.short.to_json() if self.short else None,
+            "empty": self.empty, "rules": list(self.rules), "hidden": list(self.hidden),
+            "documented": None if self.documented is None else list(self.documented),
         }  # fmt: skip
 
     @staticmethod
@@ -123,6 +141,9 @@ class Finding:
             data["id"], times, campaign, Proof.from_json(data.get("proof")), int(data.get("salt", 0)),
             None if data.get("made") is None else tuple(map(str, data["made"])), data.get("lost", ""), data.get("ordinary"),
             tuple(dict(data.get("releases") or {}).items()),
+            bool(data.get("empty")), tuple(map(str, data.get("rules") or ())),
+            tuple(map(str, data.get("hidden") or ())),
+            None if data.get("documented") is None else tuple(map(str, data["documented"])), Short.from_json(data.get("short")),
         )  # fmt: skip
 
     def public(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradfuzz.program.model import COMPLEXES, Tensor, Values
 from gradfuzz.program.text import number_text, shape_text
-from gradfuzz.program.values import materialise
+from gradfuzz.program.values import SMALL, materialise
 
 LISTED = 64
 
@@ -70,6 +70,12 @@ def _structured(code: str, structure: str | None) -> str:
         "lower": f"np.tril({code})",
         "upper": f"np.triu({code})",
         "simplex": f"(lambda a: np.abs(a) / np.abs(a).sum(-1, keepdims=True))({code})",
+        "positive": f"(lambda a: np.where(a > 0, a, np.abs(a) + (a == 0) * {SMALL}))({code})",
+        "unit": f"(lambda a: np.where((a > 0) & (a < 1), a, np.clip(np.where(np.isfinite(a), np.abs(a) % 1.0, 0.5), {SMALL}, {1 - SMALL})))"
+        f"({code})",
+        "sorted": f"np.sort({code}, axis=-1)",
+        "real": code,
+        "constant": code,
     }[structure]
 
 

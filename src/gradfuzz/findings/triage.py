@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -15,10 +15,10 @@ from gradfuzz.findings.inquiry import Answer, Inquiries
 from gradfuzz.findings.inside.confirm import Confirmed
 from gradfuzz.findings.inside.same import finding_key, probable_cause
 from gradfuzz.findings.inside.suspicion import Suspicion
-from gradfuzz.findings.labels import label_for
 from gradfuzz.findings.postmortem import Death, DeathDesk
 from gradfuzz.findings.proof import Proof, proof_from
 from gradfuzz.findings.script import script
+from gradfuzz.findings.short import Shortening, shortening
 from gradfuzz.oracles.verdict import ACCURACY, GRADIENT, KINK, NONFINITE, PRECISION, TAIL, WAY
 from gradfuzz.pool.executor import Event, Executor
 from gradfuzz.pool.launch import Launch
@@ -103,6 +103,7 @@ class Triage:
         self._refuted: Counter[str] = Counter()  # by key
         self._confirming: dict[int, Case] = {}  # by job
         self._proving: dict[int, tuple[Case, Finding]] = {}
+        self._shortening: dict[int, tuple[Case, Finding, Shortening]] = {}
 
     @property
     def waiting(self) -> int:
@@ -207,6 +208,8 @@ class Triage:
             self._confirmed(self._confirming.pop(number), event)
         elif number in self._proving:
             self._proven(*self._proving.pop(number), event)
+        elif number in self._shortening:
+            self._shorten(*self._shortening.pop(number), event.data)
 
     def _confirmed(self, case: Case, event: Event) -> None:
         suspicion = case.report
@@ -252,17 +255,32 @@ class Triage:
         """A finding counts once its own script shows it."""
         proven = event.kind == "done" and event.data.get("status") == 1
         output = "\n".join(str(event.data[key]) for key in ("output", "failed", "cause") if event.data.get(key))
-        case.finding = finding.shown_by(proven, output)
-        self._settle_in_turn()
+        finding = finding.shown_by(proven, output)
+        if finding.confirmed:
+            self._shorten(case, finding, shortening(finding))
+        else:
+            case.finding = finding
+            self._settle_in_turn()
+
+    def _shorten(self, case: Case, finding: Finding, steps: Shortening, answer: Mapping[str, Any] | None = None) -> None:
+        """Go on looking for a script that people paste; the finding is ready when there is one, or none."""
+        try:
+            do, fields = next(steps) if answer is None else steps.send(answer)
+        except StopIteration as end:
+            case.finding = replace(finding, short=end.value)
+            self._settle_in_turn()
+            return
+        job = self.pool.submit(do, urgent=True, ahead=True, fresh=True, limit=SCRIPT_LIMIT, **fields)
+        self._shortening[job] = (case, finding, steps)
 
     def _finding(self, api: str, seen: Confirmed, confirmed: bool) -> Finding:
         launch = self.launch
         finding = Finding(
             launch.target, self.pool.version, api, seen.verdict, seen.program, confirmed, seen.rule, seen.edits, seen.mutates, seen.random,
-            launch.modules, launch.timeout, label_for(launch.target, api, seen.rule, seen.verdict, seen.program), salt=seen.salt,
-            made=seen.made, ordinary=seen.ordinary,
+            launch.modules, launch.timeout, salt=seen.salt, made=seen.made, ordinary=seen.ordinary, empty=seen.empty,
+            rules=seen.rules, hidden=seen.hidden, documented=seen.documented,
         )  # fmt: skip
-        return replace(finding, script=script(finding))
+        return replace(finding.relabelled(), script=script(finding))
 
     # Settling ----------------------------------------------------------------------------------------------------------
 
@@ -319,6 +337,8 @@ class Triage:
         """The end: what is ready does not wait for its turn any longer."""
         self.desk.close()
         self.inquiries.close()
+        for case, finding, _ in self._shortening.values():
+            case.finding = finding  # its long script has shown it
         for case in list(self.pending.values()):
             if case.finding is not None and self.pending.get(case.key) is case:
                 self._settle(case, case.finding)

@@ -1,9 +1,10 @@
 """Every value, then every pair: a covering design over what can be varied of a seed, grown batch by batch.
 
 A level is one value of one factor, and costs one edit. Each level is tried alone first: what an API refuses alone is not tried with
-others. Rows then put levels of many factors together, greedily those with the most pairs that nobody has met; a row that is refused leaves
-its pairs in doubt, and each of them is tried by itself. What was met is a bit in an integer, so that a whole API fits into a few hundred
-bytes; the rows of a batch depend on the bits at its beginning alone.
+others, and what leaves nothing to be seen alone (no number, no elements) comes last, since it would hide what others show. Rows then put
+levels of many factors together, greedily those with the most pairs that nobody has met. A row that is refused leaves its pairs in doubt:
+they meet in another row, and if that is refused as well each of them is tried by itself. What was met is a bit in an integer, so that a
+whole API fits into a few hundred bytes; the rows of a batch depend on the bits at its beginning alone.
 
 Generators of covering arrays take all factors at once and know of no refusals, and this runs beside the library, where nothing can be
 installed: hence a greedy one of our own, as AETG and its like are.
@@ -21,7 +22,9 @@ from gradfuzz.mutate.edits import SORTS
 from gradfuzz.program.model import Program
 
 # A row changes so many things at most: each more brings more pairs, and another reason to be refused.
-WIDTH = 6
+WIDTH = 10
+# While nobody knows what is refused alone, there are more of those reasons.
+FIRST_WIDTH = 4
 # Where mutants share a compilation, so many of them do.
 MOST_OF_A_FAMILY = 48
 # A compiler chooses its own layout.
@@ -32,10 +35,11 @@ Row = tuple[int, ...]  # levels by their number, in the order in which their edi
 
 @dataclass(frozen=True)
 class Cover:
-    """What was met so far: bits of levels that ran or were refused by themselves; of pairs that are settled, in doubt, or barred.
+    """What was met so far: bits of levels that ran, showed nothing or were refused by themselves; of pairs that are settled, in doubt, or
+    barred.
 
-    A pair is settled once a mutant with both ran, or one with nothing but both was refused; it is barred where one of the two is refused
-    alone.
+    A pair is settled once a mutant with both ran, or one with nothing but both was refused; it is in doubt where a row with both was
+    refused, and suspected where a second one was; it is barred where one of the two is refused alone.
     """
 
     levels: int = 0  # how many there are; 0: nobody has looked yet
@@ -45,12 +49,15 @@ class Cover:
     settled: int = 0
     doubted: int = 0
     barred: int = 0
+    suspected: int = 0
+    blind: int = 0
 
     def __or__(self, other: Cover) -> Cover:
         settled = self.settled | other.settled
         return Cover(
             max(self.levels, other.levels), max(self.pairs, other.pairs), self.ran | other.ran, self.refused | other.refused, settled,
-            (self.doubted | other.doubted) & ~settled, self.barred | other.barred,
+            (self.doubted | other.doubted) & ~settled, self.barred | other.barred, (self.suspected | other.suspected) & ~settled,
+            self.blind | other.blind,
         )  # fmt: skip
 
     @property
@@ -70,13 +77,15 @@ class Cover:
         return 0 < self.levels == self.levels_met and self.pairs_met >= self.pairs_possible
 
     def to_json(self) -> list[Any]:
-        return [self.levels, self.pairs, *(f"{bits:x}" for bits in (self.ran, self.refused, self.settled, self.doubted, self.barred))]
+        bits = (self.ran, self.refused, self.settled, self.doubted, self.barred, self.suspected, self.blind)
+        return [self.levels, self.pairs, *(f"{b:x}" for b in bits)]
 
     @staticmethod
     def from_json(data: Sequence[Any]) -> Cover:
         levels, pairs, *bits = data
-        ran, refused, settled, doubted, barred = (int(text, 16) for text in bits)
-        return Cover(int(levels), int(pairs), ran, refused, settled, doubted, barred)
+        if len(bits) not in (5, 7):  # five: of a store that knows nothing of the last two
+            raise ValueError("not what was met of a design")
+        return Cover(int(levels), int(pairs), *(int(text, 16) for text in bits))
 
 
 def _count(bits: int) -> int:
@@ -108,15 +117,15 @@ class Design:
 
         The seed itself comes first, as the row of nothing.
         """
-        waiting, doubted = self._waiting()
+        waiting, suspected = self._waiting()
         alone = [(level,) for level in self._unmet()]
         if self.family == 1:
-            yield from ([row] for row in chain([()], alone, self._wide_rows(waiting), doubted))
+            yield from ([row] for row in chain([()], alone, self._clear_rows(waiting), self._wide_rows(waiting), suspected))
             return
         own = [level for level, factor in enumerate(self._factor_of) if not self.factors[factor].shared]
         shared = [level for level, factor in enumerate(self._factor_of) if self.factors[factor].shared]
         yield [(), *(row for row in alone if row[0] in own)]
-        for row in chain(self._wide_rows(waiting, shared), doubted, (row for row in alone if row[0] in shared)):
+        for row in chain(self._wide_rows(waiting, shared), suspected, (row for row in alone if row[0] in shared)):
             members = [row]
             while len(members) < self.family:
                 member = self._wide(waiting, own, row)
@@ -136,17 +145,26 @@ class Design:
         """By level: bits of the levels that it has still to meet; and the pairs that have to be tried by themselves."""
         known = self.known
         waiting = [0] * len(self._edits)
-        doubted: list[Row] = []
+        suspected: list[Row] = []
         for a, b in combinations([level for level in range(len(self._edits)) if not known.refused >> level & 1], 2):
             bit = _bit(a, b)
             if self._factor_of[a] == self._factor_of[b] or known.settled >> bit & 1:
                 continue
-            if known.doubted >> bit & 1:
-                doubted.append((a, b))
+            if known.suspected >> bit & 1:
+                suspected.append((a, b))
             else:
                 waiting[a] |= 1 << b
                 waiting[b] |= 1 << a
-        return waiting, doubted
+        return waiting, suspected
+
+    def _clear_rows(self, waiting: list[int]) -> Iterator[Row]:
+        """Rows without anything that shows nothing alone."""
+        clear = [not self.known.blind >> level & 1 for level in range(len(waiting))]
+        bits = sum(1 << level for level, is_clear in enumerate(clear) if is_clear)
+        among = [met & bits if is_clear else 0 for met, is_clear in zip(waiting, clear)]
+        for row in self._wide_rows(among):
+            _meet(waiting, row)
+            yield row
 
     def _wide_rows(self, waiting: list[int], among: Sequence[int] | None = None) -> Iterator[Row]:
         """Rows until these levels have met all that they can; what they meet beside each other is up to whoever takes the rows."""
@@ -160,7 +178,7 @@ class Design:
         """A row with these levels in it, and the one that meets most of those already chosen, and so on."""
         chosen = list(begun)
         bits, taken = sum(1 << level for level in begun), {self._factor_of[level] for level in begun}
-        for _ in range(WIDTH - 1):
+        for _ in range((FIRST_WIDTH if self.family == 1 and self.known.levels == 0 else WIDTH) - 1):
             best, gain = -1, 0
             for level in levels:
                 new = _count(waiting[level] & bits)
@@ -181,17 +199,19 @@ class Design:
     def left(self, most: int) -> list[str]:
         """In words: so many of the rows that would bring something new, those with most of it first."""
         words = [f"{factor.name}: {name}" for factor in self.factors for name, _ in factor.levels]
-        waiting, doubted = self._waiting()
-        rows = chain(self._wide_rows(waiting), doubted, ([level] for level in self._unmet()))
+        waiting, suspected = self._waiting()
+        rows = chain(self._clear_rows(waiting), self._wide_rows(waiting), suspected, ([level] for level in self._unmet()))
         return ["; ".join(words[level] for level in row) for row in islice(rows, most)]
 
     def edits(self, row: Row) -> list[Edit]:
         return [self._edits[level] for level in row]
 
-    def met(self, row: Row, ran: bool) -> Cover:
-        """What the end of a row teaches."""
+    def met(self, row: Row, ran: bool, seen: bool = True) -> Cover:
+        """What the end of a row teaches: whether it ran, and whether anything could be seen."""
         levels, pairs = sum(1 << level for level in row), sum(1 << _bit(a, b) for a, b in combinations(row, 2))
-        learnt = {"ran": levels, "settled": pairs} if ran else {"doubted": pairs}
+        learnt = {"ran": levels, "settled": pairs} if ran else {"doubted": pairs, "suspected": pairs & self.known.doubted}
+        if ran and len(row) == 1 and not seen:
+            learnt["blind"] = levels
         if not ran and len(row) == 1:
             learnt = {"refused": levels, "barred": self._pairs_of(row[0])}
         elif not ran and len(row) == 2:

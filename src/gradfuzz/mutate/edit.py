@@ -101,8 +101,8 @@ def with_statement(program: Program, position: int, let: Let) -> Program:
 
 
 def floating(program: Program) -> list[tuple[str, Tensor]]:
-    """The floating inputs."""
-    return [(name, r) for name, r in program.inputs.items() if r.dtype not in DISCRETE]
+    """The floating inputs that edits may change."""
+    return [(name, r) for name, r in program.inputs.items() if r.dtype not in DISCRETE and r.structure != "constant"]
 
 
 def pick(program: Program, rng: random.Random) -> tuple[str, Tensor] | None:

@@ -67,7 +67,7 @@ class Vote:
         )
 
 
-def recount(line: Line, ad: float, ladder: Estimate) -> Vote:
+def recount(line: Line, ad: float, ladder: Estimate, reruns: int = len(PHASES)) -> Vote:
     """Ask every pair of neighbouring steps of every rerun whether AD is right or the ladder."""
     numeric = ladder.value
     gap = abs(ad - numeric)
@@ -76,7 +76,7 @@ def recount(line: Line, ad: float, ladder: Estimate) -> Vote:
     noise = max((floor * t for t, _, floor in ladder.steps[-1:]), default=0.0)
     against = for_ad = abstained = checks = 0
     with np.errstate(all="ignore"):
-        for phase in PHASES:
+        for phase in PHASES[:reruns]:
             previous = math.nan
             for rung in range(RUNGS):
                 t = ladder.first_step * FINER * phase * RATIO**-rung
@@ -92,4 +92,4 @@ def recount(line: Line, ad: float, ladder: Estimate) -> Vote:
                         continue
                     against += abs(sharper - numeric) <= reach
                     for_ad += abs(sharper - ad) <= reach
-    return Vote(len(PHASES), RUNGS, checks, against, for_ad, checks - against - for_ad - abstained, abstained)
+    return Vote(len(PHASES[:reruns]), RUNGS, checks, against, for_ad, checks - against - for_ad - abstained, abstained)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from gradfuzz.oracles.effort import FULL, Effort
 from gradfuzz.oracles.gauge import check_defined
 from gradfuzz.oracles.gradient import check_gradient
 from gradfuzz.oracles.precision import check_precision
@@ -16,7 +17,7 @@ from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, INTERNAL, IN
 from gradfuzz.oracles.ways import check_ways
 from gradfuzz.program.model import COMPLEXES, FLOATS, Program
 from gradfuzz.targets.base.protocol import Outcome, Refusal, Target
-from gradfuzz.targets.base.scenario import DIRECT, REVERSE, Scenario
+from gradfuzz.targets.base.scenario import DIRECT, FORWARD, REVERSE, Scenario
 
 NO_OUTPUT = "no floating output"
 LOW = tuple(d for d in FLOATS + COMPLEXES if d not in ("float64", "complex128"))
@@ -34,6 +35,7 @@ class Options:
     device: str = ""  # beside the one that is used where nobody names one
     refused: bool = False  # what the direct run refuses, or what has no floating output, is run under differentiation all the same
     own_rule: bool = False  # the derivative is what a user's own rule says: ways are compared with each other, and with nothing else
+    effort: Effort = FULL  # campaigns spare none, so nothing of it is written down
 
     def to_json(self) -> dict[str, Any]:
         names = None if self.scenarios is None else sorted(s.name for s in self.scenarios)
@@ -75,7 +77,7 @@ class Examination:
 def examine(target: Target, program: Program, options: Options, keep_rules: bool = False) -> Examination:
     """Run the Program in every scenario up to the order and judge. Never raises for what the library does."""
     try:
-        trial = Trial(target, program, options.salt)
+        trial = Trial(target, program, options.salt, effort=options.effort)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:
@@ -132,8 +134,8 @@ def _examine_order(trial: Trial, order: int, options: Options, low: bool, failed
             verdicts.append(check_status(trial, scenario, outcome))
             continue
         ran[scenario] = outcome
-        if scenario == REVERSE:
-            trial.mute(outcome.live)
+        if scenario == REVERSE or (scenario == FORWARD and isinstance(trial.outcomes.get(REVERSE), Refusal)):
+            trial.mute(outcome.live)  # reverse mode knows best, and forward mode where that is refused
         value = check_value(trial, scenario, outcome)
         if value is not None:
             verdicts.append(value)

@@ -147,7 +147,7 @@ def _order_below(case: Case) -> list[Verdict] | None:
 
 def _by_majority(finding: Verdict, case: Case, line: Line, heard: list[Heard]) -> list[Verdict]:
     """The finding with the recount that confirms it; nothing if most finite-difference checks do not."""
-    vote = recount(line.at, float(finding.actual), line.numeric)
+    vote = recount(line.at, float(finding.actual), line.numeric, case.trial.effort.reruns)
     # Where single precision is at work inside, noise alone exceeds a bar now and then: most checks must contradict.
     if not vote.majority or (case.trial.epsilon > DOUBLE_UNIT and 2 * vote.against <= vote.checks):
         heard.append(Heard(NOT_UNANIMOUS, BLIND))

@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from gradfuzz.errors import Poisoned
+from gradfuzz.oracles.effort import FULL, Effort
 from gradfuzz.program.model import DISCRETE, Program
 from gradfuzz.program.values import materialise, project
 from gradfuzz.targets.base.dtypes import DOUBLE_UNIT as DOUBLE_UNIT
@@ -58,14 +59,15 @@ class Noise:
 class Trial:
     """Runs scenarios on demand and remembers what they gave. Library errors are read once and kept as Refusals."""
 
-    def __init__(self, target: Target, program: Program, salt: int = 0, arrays: list[Array] | None = None) -> None:
-        self.target, self.program, self.salt = target, program, salt
+    def __init__(self, target: Target, program: Program, salt: int = 0, arrays: list[Array] | None = None, effort: Effort = FULL) -> None:
+        self.target, self.program, self.salt, self.effort = target, program, salt, effort
         self.point: Point = target.point(program, arrays)
         self.outcomes: dict[Scenario, Outcome | Refusal] = {}
         self.noise = Noise(start_of(salt)).like
         self._directions: list[Vec] = []
         self._inputs: list[Array] | None = None
         self.agreed: set[int] = set()  # orders whose plain derivatives were found right
+        self.held: frozenset[int] = frozenset()  # inputs that no direction moves
         if hasattr(self.point, "foreseen"):
             foreseeing = cast(Foreseeing, self.point)
             self.v = Vec([self.noise(o.shape, o.dtype) for o in foreseeing.foreseen()])
@@ -105,7 +107,7 @@ class Trial:
                 if not np.isfinite(x.sum()) and not np.isfinite(x).all():
                     array = np.where(np.isfinite(x), array, 0)  # infinite elements stay where they are
                 arrays.append(project(array, structure) if structure else array)
-            self._directions.append(Vec(arrays))
+            self._directions.append(self._held(arrays))
         return self._directions[index]
 
     def directions(self, count: int) -> list[Vec]:
@@ -115,7 +117,10 @@ class Trial:
     def relative_direction(self) -> Vec:
         """A direction that moves each element in proportion to itself, so that no sign changes."""
         noise = Noise(start_of(self.salt + _ASIDE))
-        return Vec([np.asarray(noise.like(x.shape, _wide(x.dtype)) * np.abs(x) / 2) for x in self.inputs])
+        return self._held([np.asarray(noise.like(x.shape, _wide(x.dtype)) * np.abs(x) / 2) for x in self.inputs])
+
+    def _held(self, arrays: list[Array]) -> Vec:
+        return Vec([np.zeros_like(a) if i in self.held else a for i, a in enumerate(arrays)] if self.held else arrays)
 
     def jitter(self, index: int) -> Vec:
         """A direction that moves each element by its own size, up or down by chance: a few units of it are a rounding of the inputs."""

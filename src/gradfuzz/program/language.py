@@ -60,6 +60,8 @@ class Language:
 
     def refusal(self, path: str) -> str | None:
         """Why a full API name may not be used; None if it may."""
+        if path in self.trusted:
+            return None  # a function that the user named
         segments = path.split(".")
         for segment in segments:
             if segment.startswith("_"):
@@ -96,8 +98,9 @@ class Language:
         return f"method {name}: {reason}" if reason else None
 
     def with_modules(self, modules: tuple[str, ...]) -> Language:
-        """The same language with the user's own modules, which the user vouches for."""
-        return replace(self, namespaces=self.namespaces + modules, trusted=self.trusted + modules)
+        """The same language with the user's own modules, which the user vouches for; `module:function` lends that function alone."""
+        names = tuple(module.replace(":", ".") for module in modules)
+        return replace(self, namespaces=self.namespaces + names, trusted=self.trusted + names)
 
 
 def _reasons(*tables: dict[str, list[str]]) -> dict[str, str]:

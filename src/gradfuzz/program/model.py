@@ -14,7 +14,10 @@ COMPLEXES = ("complex128", "complex64")
 DISCRETE = ("int64", "int32", "int16", "int8", "uint8", "bool")
 DTYPES = FLOATS + COMPLEXES + DISCRETE
 LAYOUTS = ("contiguous", "transposed", "strided", "offset", "expanded", "channels_last", "conjugated", "negated")
-STRUCTURES = ("symmetric", "positive_definite", "lower", "upper", "simplex")
+# What the numbers of an input are, whatever edits make of them. Constant ones are not meant to be differentiated: edits leave them alone.
+STRUCTURES = ("symmetric", "positive_definite", "lower", "upper", "simplex", "real", "positive", "unit", "sorted", "constant")
+# Those that say where numbers lie and leave every direction open. They are real numbers, and stay such.
+RANGES = ("real", "positive", "unit", "sorted", "constant")
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,12 @@ import numpy as np
 
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.limits import MAX_ELEMENTS
-from gradfuzz.program.model import COMPLEXES, Tensor, Values
+from gradfuzz.program.model import COMPLEXES, RANGES, Tensor, Values
 
 Array = Any  # numpy.ndarray; its type parameters differ between the NumPy versions that targets bring
+
+# How far inside its range a number is brought that was at the edge or beyond.
+SMALL = 1e-3
 
 NUMPY_DTYPES = {"bfloat16": "float32"}  # NumPy has no bfloat16: the target casts
 
@@ -196,6 +199,8 @@ def size_of(array: Array) -> float:
 
 def impose(array: Array, structure: str | None) -> Array:
     """The nearest natural array that has the structure."""
+    if structure in RANGES:
+        return _in_range(array, structure)
     if structure is None or (structure != "simplex" and (array.ndim < 2 or array.shape[-1] != array.shape[-2])):
         return array
     if structure == "symmetric":
@@ -214,9 +219,22 @@ def impose(array: Array, structure: str | None) -> Array:
     return weights / weights.sum(axis=-1, keepdims=True) if array.ndim else weights
 
 
+def _in_range(array: Array, structure: str) -> Array:
+    """Numbers that lie where they should stay; others are brought there."""
+    if array.dtype.kind == "c" or not array.size or structure in ("real", "constant"):
+        return array
+    if structure == "sorted":
+        return np.sort(array, axis=-1) if array.ndim else array
+    if structure == "positive":
+        return np.where(array > 0, array, np.abs(array) + (array == 0) * SMALL)
+    with np.errstate(all="ignore"):
+        inside = np.abs(array) % 1.0
+    return np.where((array > 0) & (array < 1), array, np.clip(np.where(np.isfinite(inside), inside, 0.5), SMALL, 1 - SMALL))
+
+
 def project(direction: Array, structure: str | None) -> Array:
     """The part of a direction that stays inside the structure."""
-    if structure is None or direction.ndim == 0:
+    if structure is None or structure in RANGES or direction.ndim == 0:
         return direction
     if structure == "simplex":
         return direction - direction.mean(axis=-1, keepdims=True)

@@ -255,9 +255,17 @@ class Bench:
             off = [name for name in off if name not in within]
             if not off:
                 return self._entry(row, alongs, RIGHT, **shown)
+        if truth.is_zero() and all(abs(numbers[name]) <= self._leftover(found, alongs) for name in off):
+            return self._entry(row, alongs, UNKNOWN, "no more than the rounding of the derivative below", **shown)
         shown["explained"] = spoilt and len(within) == len(off)
         lost, correct = max(((self._lost(truth, numbers[name], slack)) for name in off), key=lambda pair: pair[0])
         return self._entry(row, alongs, WRONG, wrong=tuple(off), lost=lost, correct=correct, **shown)
+
+    def _leftover(self, found: list[Array], alongs: Sequence[Spot]) -> float:
+        """What rounding leaves of a derivative that is exactly zero: terms of the one below cancel, each known to units of the inputs."""
+        below = [_float(abs(c).upper()) for x in numbers_of(found) for c in x.c[1:-1] if not _nan(c)]
+        inputs = max((abs(self.inputs[k].reshape(-1)[i]) for k, i, _ in alongs), default=0.0)
+        return FREE * self.half_unit * max(1.0, float(inputs)) * max(below, default=0.0)
 
     def _lost(self, truth: Any, got: float, slack: float) -> tuple[float, float]:
         """(digits lost beyond what rounding explains, digits that are right)."""

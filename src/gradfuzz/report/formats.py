@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gradfuzz import report
-from gradfuzz.store import Records
+from gradfuzz.report.model import Report
 
-# Writes the store's campaigns and findings into a folder; returns the file to look at.
-Write = Callable[[Records, Path], Path]
+# Writes a report into a folder; returns the file to look at.
+Write = Callable[[Report, Path], Path]
 
 
 def formats() -> dict[str, Write]:

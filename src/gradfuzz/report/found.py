@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,10 +12,9 @@ from gradfuzz.bugs.bug import Bug, bugs_of
 from gradfuzz.bugs.judgements import JUDGEMENTS, Judgement
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.labels import NEW, web_link
+from gradfuzz.report.marks import code, fenced, text
 from gradfuzz.store import Records
 from gradfuzz.targets.homes import homes
-
-_MARKS = re.compile(r"([\\`*_\[\]<>|#~])")  # what Markdown reads as more than itself
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ def found_page(release: tuple[str, str], sources: Sequence[Source], judgements: 
     """The page of one release. A finding that several stores have is one, met as often as in all of them."""
     bugs = bugs_of([f for source in sources for f in source.findings if (f.target, f.version) == release], judgements)
     home = homes().get(release[0])
-    lines = [f"# Found in {_text(home.title if home is not None else release[0])} {_text(release[1])}", ""]
+    lines = [f"# Found in {text(home.title if home is not None else release[0])} {text(release[1])}", ""]
     lines += [_campaign(row) for source in sources for row in source.campaigns if (row["target"], row["version"]) == release]
     lines += ["", f"**{_counted(bugs)}**", "", "Made by `gradfuzz found` from stores and judgements."]
     for grade, group in groupby(bugs, key=lambda bug: bug.severity.grade):
@@ -48,7 +46,7 @@ def found_page(release: tuple[str, str], sources: Sequence[Source], judgements: 
 def _campaign(row: dict[str, Any]) -> str:
     return (
         f"- a campaign of {sum(row['counts'].values()):,} mutants in {row['cpu']:.0f} seconds of processor time, "
-        f"{_text(row['status'])}, begun {_text(row['created'])}"
+        f"{text(row['status'])}, begun {text(row['created'])}"
     )
 
 
@@ -63,21 +61,19 @@ def _counted(bugs: Sequence[Bug]) -> str:
 
 def _bug(bug: Bug) -> list[str]:
     leading = bug.leading
-    lines = [f"### {_text(bug.title)}", ""]
-    because = f"; {_text(bug.severity.because)}" if bug.severity.because else ""
-    lines.append(f"`{_code(bug.id)}`: {_text(bug.label_name)}{', proven' if bug.proven else ''}{because}. Shows in {_text(bug.affects)}.")
+    lines = [f"### {text(bug.title)}", ""]
+    because = f"; {text(bug.severity.because)}" if bug.severity.because else ""
+    lines.append(f"`{code(bug.id)}`: {text(bug.label_name)}{', proven' if bug.proven else ''}{because}. Shows in {text(bug.affects)}.")
     if len(bug.apis) > 1:
-        lines.append(f"Also in {', '.join(f'`{_code(api)}`' for api in bug.apis[1:])}.")
+        lines.append(f"Also in {', '.join(f'`{code(api)}`' for api in bug.apis[1:])}.")
     for label in dict.fromkeys(f.label for f in bug.findings if f.label is not None):
         link = web_link(label.link)
-        lines.append(
-            f"{_text(label.label.capitalize())}: {_text(label.reason)}{f' <{link}>' if link and not set('<> ') & set(link) else ''}"
-        )
+        lines.append(f"{text(label.label.capitalize())}: {text(label.reason)}{f' <{link}>' if link and not set('<> ') & set(link) else ''}")
     for judgement, why in dict.fromkeys((j.judgement, j.why) for j in bug.judgements):
-        lines.append(f"**Judged {judgement}**: {_text(why)}")
-    lines += ["", "```python", *_fenced(leading.text), "```", ""]
-    numbers = f"expected `{_code(leading.verdict.expected)}`, actual `{_code(leading.verdict.actual)}`"
-    findings = ", ".join(f"`{_code(f.id)}`" for f in bug.findings)
+        lines.append(f"**Judged {judgement}**: {text(why)}")
+    lines += ["", "```python", *fenced(leading.text), "```", ""]
+    numbers = f"expected `{code(leading.verdict.expected)}`, actual `{code(leading.verdict.actual)}`"
+    findings = ", ".join(f"`{code(f.id)}`" for f in bug.findings)
     return [*lines, f"{numbers}; findings: {findings}", ""]
 
 
@@ -85,28 +81,5 @@ def _folded(bugs: Sequence[Bug]) -> list[str]:
     lines = ["| bug | what | why here | judgement |", "| --- | --- | --- | --- |"]
     for bug in bugs:
         said = "; ".join(f"{j.judgement}: {j.why}" for j in {(j.judgement, j.why): j for j in bug.judgements}.values())
-        lines.append(f"| `{_code(bug.id)}` | {_text(bug.title)} | {_text(bug.severity.because)} | {_text(said)} |")
+        lines.append(f"| `{code(bug.id)}` | {text(bug.title)} | {text(bug.severity.because)} | {text(said)} |")
     return lines
-
-
-def _text(value: object) -> str:
-    """Text that is not ours as Markdown that means itself, in one line."""
-    return _MARKS.sub(r"\\\1", _plain(value))
-
-
-def _code(value: object) -> str:
-    """The same between backticks, where nothing can be escaped."""
-    return _plain(value).replace("`", "'").replace("|", "¦")
-
-
-def _plain(value: object) -> str:
-    return _spelt(" ".join(str(value).split()))
-
-
-def _spelt(line: str) -> str:
-    """What cannot be seen is spelt out."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
-
-
-def _fenced(text: str) -> list[str]:
-    return [_spelt(line).replace("```", "'''") for line in text.rstrip().splitlines()]

@@ -1,132 +1,201 @@
-"""Campaigns and findings as one self-contained HTML page."""
+"""A report as one self-contained HTML file: it opens from disk, without network, and shows whatever a store says as text.
+
+Rows are in the page as JSON, everything else of findings as compressed chunks that are unpacked when a bug is looked at. A policy in the
+page's head lets nothing run but its own script, by its hash.
+"""
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import html
+import json
 import math
-import re
+import zlib
 from collections import Counter
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
-from gradfuzz.bugs.bug import bugs_of
-from gradfuzz.bugs.judgements import beside, read_judgements
+from gradfuzz import __version__
+from gradfuzz.bugs.bug import Bug
+from gradfuzz.bugs.severity import GRADES, severity
 from gradfuzz.envs.versions import order
-from gradfuzz.errors import GradfuzzError
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.history import since
-from gradfuzz.findings.issue import issue_text
-from gradfuzz.findings.labels import web_link
-from gradfuzz.oracles.gradient import STEP
-from gradfuzz.store import Records
-from gradfuzz.store.coverage import coverage_of
-from gradfuzz.store.health import SHARE, untested
-from gradfuzz.store.proofs import proofs_of
-from gradfuzz.store.shards import shards_told
-from gradfuzz.testing.step_curve import StepCurve, inline_image, png
-
-_environment = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")), autoescape=True, undefined=jinja2.StrictUndefined
-)
+from gradfuzz.report.analysis import pictures, rows_of
+from gradfuzz.report.details import details
+from gradfuzz.report.files import file_name, write_scripts, write_text
+from gradfuzz.report.model import Campaign, Report
+from gradfuzz.report.tally import ERROR, MISMATCH, SUCCESS
 
 FORMAT = "html"
 MESSAGES = 8  # shown per kind of refusal
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+CHUNK = 32  # findings that are unpacked together
+PAGE = Path(__file__).with_name("page")
+# In the order in which they lean on each other.
+SCRIPTS = ("dom", "data", "charts", "list", "overview", "bugs", "bug", "campaign", "main")
+# Of a campaign's configuration, what people ask about, and what it is called.
+SETTINGS = {
+    "seed": "seed", "seconds": "seconds", "mutants": "mutants at most", "order": "highest order", "profile": "profile", "device": "device",
+    "workers": "workers",
+}  # fmt: skip
+# No pictures from elsewhere, no other base for links, nothing to send forms to.
+POLICY = "img-src data: blob:; base-uri 'none'; form-action 'none'"
+HEAD = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+"""
+NO_SCRIPT = """<noscript>
+<h1>gradfuzz</h1>
+<p>This report is drawn by a script within it; switch scripts on, or use <code>gradfuzz bugs</code>.</p>
+</noscript>"""
+MOST_SETTING = 80  # characters
 
 
-def write(store: Records, folder: Path) -> Path:
-    """index.html, and a script and an issue text for each finding. Files appear whole."""
-    try:
-        (folder / "findings").mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise GradfuzzError(f"{folder} cannot be written to ({error.strerror}); name another folder with --out") from None
-    bugs = bugs_of(store.findings(), read_judgements(beside(store.path)))
-    findings = [finding for bug in bugs for finding in bug.findings]
-    for finding in findings:
-        name = file_name(finding.id)
-        _write(folder / "findings" / f"{name}.py", finding.script)
-        _write(folder / "findings" / f"{name}.md", issue_text(finding))
-    campaigns = [_campaign(store, row) for row in store.wholes()]
-    page = _environment.get_template("report.html.j2").render(
-        campaigns=campaigns,
-        findings=findings,
-        bugs=bugs,
-        grades=[(grade, list(group)) for grade, group in groupby(bugs, key=lambda bug: bug.severity.grade)],
-        kinds=Counter(f.kind for f in findings),
-        curve=_curve,
-        file_name=file_name,
-        web_link=web_link,
-        releases=sorted({v for f in findings if f.releases for v in f.said}, key=order),
-        since=since,
-    )
-    _write(folder / "index.html", page)
-    return folder / "index.html"
+def write(report: Report, folder: Path) -> Path:
+    """index.html, and beside it a script and an issue text for each finding."""
+    write_scripts(folder, report.findings)
+    return write_text(folder / "index.html", page(report))
 
 
-def _campaign(store: Records, row: dict[str, Any]) -> dict[str, Any]:
-    totals = store.totals(row["id"])
-    mutants = sum(totals["counts"].values())
-    apis = store.by_api(row["id"])
+def page(report: Report, live: str = "") -> str:
+    """The whole page. `live`: what the store looked like, for a page that is shown anew when that changes."""
+    style = (PAGE / "page.css").read_text(encoding="utf-8")
+    script = '"use strict";\n' + "\n".join((PAGE / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
+    policy = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; {POLICY}"
+    if live:
+        policy += "; connect-src 'self'"
+    title = html.escape(report.campaigns[-1].title if report.campaigns else "no campaign")
+    parts = [
+        f'{HEAD}<meta http-equiv="Content-Security-Policy" content="{policy}">\n<meta name="referrer" content="no-referrer">',
+        f'<title>{title} – gradfuzz</title>\n<link rel="icon" href="data:,">\n<style>{style}</style>\n</head>\n<body>',
+        f'<a class="skip" href="#content">to the content</a>\n<header class="top"></header>\n<main id="content" tabindex="-1">{NO_SCRIPT}',
+        f'</main>\n<script type="application/json" id="data">{_json(_data(report, live))}</script>',
+        *_chunks(report), f"<script>{script}</script>\n</body>\n</html>\n",
+    ]  # fmt: skip
+    return "\n".join(parts)
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _json(data: Any) -> str:
+    """Strict JSON in ASCII that holds nothing a parser of HTML looks for."""
+    text = json.dumps(_strict(data), separators=(",", ":"), allow_nan=False, default=str)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _strict(value: Any) -> Any:
+    """What strict JSON and a browser's addresses bear: NaN and infinities as text, halves of characters spelt out."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, dict):
+        return {_strict(str(key)): _strict(part) for key, part in value.items()}
+    return [_strict(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+
+def _chunks(report: Report) -> list[str]:
+    """Details of findings, so many to an element: JSON, compressed, in base64."""
+    found: list[str] = []
+    waiting: list[dict[str, Any]] = []
+    for bug in report.bugs:
+        for finding in bug.findings:
+            waiting.append(details(finding, bug.judgements))
+            if len(waiting) == CHUNK:
+                found.append(_chunk(len(found), waiting))
+                waiting = []
+    return [*found, _chunk(len(found), waiting)] if waiting else found
+
+
+def _chunk(number: int, waiting: list[dict[str, Any]]) -> str:
+    text = json.dumps(_strict(waiting), separators=(",", ":"), allow_nan=False, default=str)
+    return f'<script type="text/plain" id="chunk-{number}">{base64.b64encode(zlib.compress(text.encode(), 9)).decode()}</script>'
+
+
+def _data(report: Report, live: str) -> dict[str, Any]:
+    findings = [(number, finding) for number, bug in enumerate(report.bugs) for finding in bug.findings]
+    at = iter(range(len(findings)))
+    versions = sorted({v for _, f in findings if f.releases for v in f.said}, key=order)
     return {
-        **row,
-        **totals,
-        "shards": shards_told(store.campaigns(), row["id"]),
-        "mutants": mutants,
-        "valid": 100 * (1 - totals["counts"].get("invalid", 0) / mutants) if mutants else 100.0,
-        "coverage": coverage_of(store, row["id"]),
-        "apis": len(apis),
-        "untested": untested(store, row["id"]),
-        "untested_share": SHARE,
-        "proofs": proofs_of(store, row["id"]),
-        "refused": _refused(store.refusals(row["id"])),
-    }
+        "version": __version__, "live": live, "chunk": CHUNK, "baseline": report.baseline.keys is not None,
+        "grades": [{"name": g.name, "title": g.title, "reason": g.reason, "folded": g.folded} for g in GRADES],
+        "campaigns": [_campaign(campaign) for campaign in report.campaigns],
+        "bugs": [_bug(report, bug, [next(at) for _ in bug.findings]) for bug in report.bugs],
+        "findings": [_finding(number, finding) for number, finding in findings],
+        "releases": {"versions": versions, "rows": [[i, f.said, since(f.said)] for i, (_, f) in enumerate(findings) if f.releases]},
+    }  # fmt: skip
 
 
-def _refused(rows: list[tuple[str, str, str, int]]) -> list[tuple[str, int, list[tuple[str, int, str]]]]:
-    """(kind, times, [(message, times, APIs)]), the most frequent first."""
+def _bug(report: Report, bug: Bug, findings: list[int]) -> dict[str, Any]:
+    leading = bug.leading
+    return {
+        "id": bug.id, "api": leading.api, "what": leading.title, "grade": GRADES.index(bug.severity.grade), "because": bug.severity.because,
+        "label": bug.label_name, "judged": bug.judged, "proven": bug.proven, "fresh": report.is_new(bug), "times": bug.times,
+        "order": leading.verdict.order, "kind": leading.kind, "findings": findings, "apis": list(bug.apis), "affects": bug.affects,
+    }  # fmt: skip
+
+
+def _finding(bug: int, finding: Finding) -> dict[str, Any]:
+    return {
+        "id": finding.id, "file": file_name(finding.id), "bug": bug, "api": finding.api, "what": finding.title,
+        "grade": GRADES.index(severity(finding).grade), "label": finding.label_name, "proven": finding.proven, "times": finding.times,
+        "order": finding.verdict.order, "kind": finding.kind, "rule": finding.rule,
+    }  # fmt: skip
+
+
+def _campaign(campaign: Campaign) -> dict[str, Any]:
+    found = campaign.tally
+    covers = [row.cover for row in found.apis.values() if row.cover is not None]
+    return {
+        "number": campaign.number, "title": campaign.title, "status": campaign.status, "created": campaign.created,
+        "settings": _settings(campaign), "counts": dict(found.counts), "mutants": found.mutants, "batches": found.batches, "cpu": found.cpu,
+        "apis": [_api(row.api, campaign) for row in rows_of(campaign)],
+        "coverage": [
+            {
+                "table": name, "reached": len(group.hits), "inReach": len(group.in_reach) if group.existing else None,
+                "missing": [[reason, rules] for reason, rules in group.missing().items()],
+            }
+            for name, group in campaign.coverage.items()
+        ],
+        "designs": {
+            "values": sum(c.levels for c in covers), "valuesMet": sum(c.levels_met for c in covers),
+            "pairs": sum(c.pairs_possible for c in covers), "pairsMet": sum(c.pairs_met for c in covers),
+        } if covers else None,
+        "reasons": found.reasons.most_common(), "untested": [[u.api, u.excuse, u.taken, u.mutants] for u in campaign.untested],
+        "refused": _refused(campaign), "lost": campaign.proofs.lost.most_common(), "seen": campaign.proofs.seen,
+        "course": [list(vars(part).values()) for part in found.course],
+        "pictures": [picture.to_json() for picture in pictures(campaign)],
+    }  # fmt: skip
+
+
+def _settings(campaign: Campaign) -> dict[str, str]:
+    said = {name: campaign.config[key] for key, name in SETTINGS.items() if campaign.config.get(key) not in (None, "", [], ())}
+    return {name: str(value)[:MOST_SETTING] for name, value in said.items()} | {"findings": str(campaign.findings)}
+
+
+def _api(api: str, campaign: Campaign) -> dict[str, Any]:
+    row = campaign.tally.apis[api]
+    classes, cover = row.classes, row.cover
+    return {
+        "api": api, "mutants": row.mutants, "success": classes[SUCCESS], "mismatch": classes[MISMATCH], "error": classes[ERROR],
+        "cpu": round(row.cpu, 3), "pairs": cover.pairs_possible if cover else 0, "pairsMet": cover.pairs_met if cover else 0,
+    }  # fmt: skip
+
+
+def _refused(campaign: Campaign) -> list[Any]:
+    """[kind, times, [[message, times, APIs]]], the most frequent first."""
     kinds: Counter[str] = Counter()
-    messages: dict[str, Counter[str]] = {}
-    apis: dict[tuple[str, str], Counter[str]] = {}
-    for api, kind, message, times in rows:
+    messages: dict[str, list[tuple[str, int]]] = {}
+    for (kind, message), times in campaign.tally.messages.most_common():
         kinds[kind] += times
-        messages.setdefault(kind, Counter())[message] += times
-        apis.setdefault((kind, message), Counter())[api] += times
-    return [
-        (kind, total, [(m, n, ", ".join(a for a, _ in apis[kind, m].most_common(3))) for m, n in messages[kind].most_common(MESSAGES)])
-        for kind, total in kinds.most_common()
-    ]
+        messages.setdefault(kind, []).append((message, times))
 
+    def apis(kind: str, message: str) -> str:
+        return ", ".join(api for api, _ in campaign.tally.refusing[kind, message].most_common(3))
 
-def _curve(finding: Finding) -> str:
-    """How the finding's numeric derivative settles as the step shrinks, as a picture; nothing where it cannot be drawn."""
-    detail = finding.verdict.detail
-    ladder, value = detail.get("ladder"), detail.get("numeric")
-    if not ladder or len(ladder) < 3 or not isinstance(value, float) or not math.isfinite(value):
-        return ""
-    errors = tuple(abs(slope - value) / (abs(value) or 1.0) for _, slope in ladder)
-    if not any(map(math.isfinite, errors)):
-        return ""
-    steps = tuple(step for step, _ in ladder)
-    try:
-        return inline_image(png(StepCurve(finding.api, steps, errors, value, "the extrapolated derivative", STEP, STEP)))
-    except Exception:  # matplotlib is an extra, and need not like a name that it is given
-        return ""
-
-
-def file_name(identity: str) -> str:
-    """A finding's id as the name of a file: itself if it can be one, else a name made from it. An id is data, perhaps a stranger's."""
-    if _NAME.fullmatch(identity) and ".." not in identity:
-        return identity
-    return "finding-" + hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-
-
-def _write(path: Path, text: str) -> None:
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_text(text, encoding="utf-8", errors="backslashreplace")
-        part.replace(path)
-    except OSError as error:
-        raise GradfuzzError(f"{path} cannot be written ({error.strerror}); name another folder with --out") from None
+    return [[kind, total, [[m, n, apis(kind, m)] for m, n in messages[kind][:MESSAGES]]] for kind, total in kinds.most_common()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ REGRESSION, NEW, BOTH, FIXED, NEITHER, NOT_RUN, NOT_ASKED = (
 )  # fmt: skip
 # In the order in which they matter: a bug that came back first.
 CHANGES = (REGRESSION, NEW, BOTH, FIXED, NOT_RUN, NEITHER, NOT_ASKED)
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 COLUMNS = ("change", "id", "api", "what is wrong", "label", "before", "after", "history")
 
 
@@ -70,8 +72,14 @@ def as_csv(rows: list[Compared], old: str, new: str) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([old if c == "before" else new if c == "after" else c for c in COLUMNS])
-    writer.writerows([[f"'{cell}" if cell.startswith(("=", "+", "-", "@")) else cell for cell in row.row()] for row in rows])
+    writer.writerows([[plain_cell(cell) for cell in row.row()] for row in rows])
     return text.getvalue()
+
+
+def plain_cell(cell: object) -> str:
+    """A cell that no spreadsheet takes for a formula, in one line."""
+    said = " ".join(str(cell).split())
+    return f"'{said}" if said.startswith(("=", "+", "-", "@")) and not _NUMBER.fullmatch(said) else said
 
 
 def write_csv(path: Path, rows: list[Compared], old: str, new: str) -> None:

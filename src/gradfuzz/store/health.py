@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -34,9 +35,13 @@ class Untested:
 
 def untested(store: Records, campaign: int) -> list[Untested]:
     """What a campaign has not tested although it ran it, the worst first."""
-    reasons = store.reasons_by_api(campaign)
+    return among(store.by_api(campaign), store.reasons_by_api(campaign))
+
+
+def among(outcomes: Mapping[str, Mapping[str, int]], reasons: Mapping[str, Mapping[str, int]]) -> list[Untested]:
+    """The same of APIs whose mutants were counted before, by outcome and by excuse."""
     found = []
-    for api, counts in store.by_api(campaign).items():
+    for api, counts in outcomes.items():
         mutants = sum(n for outcome, n in counts.items() if outcome not in NOT_EXAMINED)
         if mutants >= LEAST:
             found += [Untested(api, name, n, mutants) for name, n in reasons.get(api, {}).items() if n > SHARE * mutants]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gradfuzz.findings.finding import Finding
 from gradfuzz.store.records import Records
 from gradfuzz.targets.base.errors import normalised
 
@@ -34,6 +36,10 @@ class Proofs:
 
 def proofs_of(store: Records, campaign: int | None = None) -> Proofs:
     """Of one campaign, or of all."""
-    found = store.findings(campaign, unconfirmed=True)
+    return lost_proofs(store.findings(campaign, unconfirmed=True))
+
+
+def lost_proofs(found: Sequence[Finding]) -> Proofs:
+    """Of findings that were read before, the unconfirmed ones among them."""
     lost = Counter(normalised(f.lost) for f in found if f.lost)
     return Proofs(sum(f.confirmed for f in found) + lost.total(), lost)

@@ -146,6 +146,7 @@ def finding_of(row: sqlite3.Row) -> Finding:
     texts = (found.id, found.target, found.version, found.api, found.rule, found.script, found.script_output, found.lost, *found.modules)
     label = (found.label.label, found.label.reason, found.label.link) if found.label else ()
     verdict = found.verdict
+    texts += found.documented or ()
     for text in (*texts, *label, verdict.outcome, verdict.oracle, verdict.reason, verdict.symptom, verdict.subject):
         a(str, text)
     a(bool, found.confirmed), count(verdict.order)
@@ -160,7 +161,10 @@ def finding_of(row: sqlite3.Row) -> Finding:
         raise Damaged("no id, or an error bar that is no number")
     _detail(a(dict, verdict.detail))
     found.public(), issue_text(found)
-    return found
+    try:
+        return found.relabelled()
+    except Exception:  # a stranger's recipe may raise anything; a finding is shown all the same
+        return found
 
 
 def _detail(detail: dict[str, Any]) -> None:

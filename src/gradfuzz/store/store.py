@@ -7,7 +7,7 @@ import json
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -17,6 +17,7 @@ from gradfuzz.errors import StoreError
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.findings.postmortem import Death
+from gradfuzz.findings.shown import Short
 from gradfuzz.store.opening import APPLICATION, SCHEMA, missing, refuse_foreign
 from gradfuzz.store.reading import Lesson, pending_json
 from gradfuzz.store.records import Records
@@ -152,11 +153,17 @@ class Store(Records):
 
     def release_said(self, identity: str, version: str, said: str) -> None:
         """What a release says of the findings with this id."""
+        self._amend(identity, lambda document: {"releases": {**(document.get("releases") or {}), version: said}})
+
+    def keep_short(self, identity: str, short: Short) -> None:
+        """The short script of the findings with this id."""
+        self._amend(identity, lambda _: {"short": short.to_json()})
+
+    def _amend(self, identity: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         with self.transaction():
             for row in self.db.execute("select rowid, document from findings where id = ?", (identity,)).fetchall():
                 document = json.loads(row["document"])
-                document["releases"] = {**(document.get("releases") or {}), version: said}
-                self._write("update findings set document = ? where rowid = ?", json.dumps(document), row["rowid"])
+                self._write("update findings set document = ? where rowid = ?", json.dumps({**document, **change(document)}), row["rowid"])
 
     def suspect(self, campaign: int, key: str, report: Suspicion | Death) -> None:
         """Something new was seen: it waits to be looked into."""

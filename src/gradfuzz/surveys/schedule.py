@@ -22,7 +22,7 @@ from gradfuzz.surveys.depth import COMPILED_FAMILY, DEEP_BATCH_EVERY
 # more of them); later rounds go deeper.
 FIRST_LOOK = 8
 FIRST_BATCH = 4
-FIRST_COVER = 96
+FIRST_COVER = 56
 # One compilation, of the seed's own shapes.
 SWEPT = COMPILED_FAMILY
 LATER_COVER = 32

@@ -148,7 +148,7 @@ def load_target(home: Home | str, modules: tuple[str, ...] = ()) -> Target:
     factory = home.part("target")
     for extra in modules:
         try:
-            importlib.import_module(extra)
+            importlib.import_module(extra.partition(":")[0])
         except ImportError as error:
             raise TargetError(f"--module {extra} cannot be imported here ({error})") from None
     target: Target = factory(home, modules)

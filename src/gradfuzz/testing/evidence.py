@@ -12,6 +12,7 @@ from gradfuzz.numdiff.ladder import Estimate, estimate
 from gradfuzz.oracles.evidence.line import AD_UNITS, NUMERIC_BARS
 from gradfuzz.oracles.gradient import base_scenario
 from gradfuzz.oracles.trial import DOUBLE_UNIT, Trial
+from gradfuzz.oracles.verdict import Verdict
 from gradfuzz.program.values import project
 from gradfuzz.targets.base.protocol import Refusal, Vec
 from gradfuzz.targets.base.scenario import Scenario
@@ -70,6 +71,27 @@ def gather(trial: Trial, order: int, scenarios: Sequence[Scenario], element: str
             for p in places[: 4 * MOST_ROWS]]  # fmt: skip
     rows.sort(key=lambda row: not row.wrong)
     return Evidence(f"{output}{second}", rows[:MOST_ROWS], len(places) - min(len(places), MOST_ROWS))
+
+
+def told(trial: Trial, verdict: Verdict) -> Evidence | None:
+    """The table that the verdict itself holds, at no cost: one row, along the element at fault or along the whole direction."""
+    detail = verdict.detail
+    if "numeric" not in detail or verdict.error_bar is None:
+        return None
+    size, quantity, element = 1.0, "a weighted sum of the outputs", "a random direction"
+    direction = trial.direction(verdict.order - 1)
+    own = [a.reshape(-1)[j] for a in direction.arrays for j in np.flatnonzero(a)[:2]]
+    entries = [complex(re, im) for _, _, re, im in detail.get("along") or ()] or own
+    if detail.get("element") and len(entries) == 1:
+        size, element = float(np.real(entries[0]) or np.imag(entries[0])), detail["element"].removesuffix("[]")
+    if sum(w.size for w in trial.v.arrays) == 1 and element != "a random direction":
+        size *= float(np.real(next(w for w in trial.v.arrays if w.size).reshape(-1)[0]))
+        quantity = _named("output", trial.outputs[0], 0)
+    numbers = {name: number / size for name, number in detail["numbers"].items()}
+    row = Row(
+        element, numbers, detail["numeric"] / size, detail["numeric_error"] / abs(size), verdict.error_bar / abs(size), verdict.names
+    )  # fmt: skip
+    return Evidence(quantity, [row], 0 if element == "a random direction" else sum(x.size for x in trial.inputs) - 1)
 
 
 def _row(trial: Trial, scenarios: Sequence[Scenario], base: Scenario, inner: list[Vec], along: Vec, element: str) -> Row:

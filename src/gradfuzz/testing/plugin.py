@@ -21,8 +21,8 @@ MARKER = "gradfuzz(budget=…, seed=…, order=…, modes=…, library=…): set
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("gradfuzz", "wrong gradients")
     group.addoption(
-        "--gradfuzz-budget", type=int, default=None, metavar="N",
-        help=f"draws that gradfuzz.fuzz makes in each test (by default {DEFAULT_BUDGET}, or what the marker says)",
+        "--gradfuzz-budget", default=None, metavar="N",
+        help=f"draws that gradfuzz.fuzz makes in each test, or a time as in 20s (by default {DEFAULT_BUDGET}, or what the marker says)",
     )  # fmt: skip
     group.addoption("--gradfuzz-seed", type=int, default=None, metavar="N", help="where gradfuzz's chance starts (by default 0)")
 
@@ -46,6 +46,7 @@ def gradfuzz(request: pytest.FixtureRequest) -> Fuzzer:
         seed if given_seed is None else given_seed,
         options,
         _folder(request.config),
+        lambda name, value: request.node.user_properties.append((name, value)),
     )
 
 

@@ -16,7 +16,7 @@ from gradfuzz.mutate.cover import Cover
 from gradfuzz.mutate.edits import Edit, apply_all, counted_as
 from gradfuzz.oracles.check import NO_OUTPUT, Examination, Options, examine
 from gradfuzz.oracles.refused import NOT_ASKED
-from gradfuzz.oracles.verdict import AGREE, INCONCLUSIVE, INVALID, RANK
+from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, INVALID, RANK
 from gradfuzz.program.codec import from_json, to_json
 from gradfuzz.program.model import Program
 from gradfuzz.targets.base.errors import error_kind, normalised
@@ -92,7 +92,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
             seen = examine(target, program, options)
         counts[RANK.index(seen.outcome)] += 1
         failed[family] += seen.outcome == INVALID
-        tally.meet(drawing, index, seen.outcome != INVALID)
+        tally.meet(drawing, index, seen.outcome != INVALID, seen.outcome in (AGREE, DISAGREE))
         tally.take(edits, program, options, seen)
         if index >= job.get("told", 0) and (index == 0 or (not asked_far_out and far_out(seen))):
             questions.extend(question(edits, options, seen, index, number % SECOND_ORDER_EVERY == 0))
@@ -211,10 +211,10 @@ class Tally:
         if feature != self.own and size < self.grown.get(feature, (size + 1, program))[0]:
             self.grown[feature] = (size, program)
 
-    def meet(self, drawing: Drawing, index: int, ran: bool) -> None:
+    def meet(self, drawing: Drawing, index: int, ran: bool, seen: bool = False) -> None:
         row = drawing.row(index)
         if row is not None and drawing.design is not None:
-            self.cover |= drawing.design.met(row, ran)
+            self.cover |= drawing.design.met(row, ran, seen)
 
     def to_json(self) -> dict[str, Any]:
         """Features are told as (rule, dtype, rank, layout, order, outcome); the batch's rules stand for each mutant's, and its calls

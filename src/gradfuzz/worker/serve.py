@@ -31,6 +31,7 @@ from gradfuzz.worker.describe import describe, formula
 from gradfuzz.worker.drawing import Drawing
 from gradfuzz.worker.graphs import list_words, run_graphs
 from gradfuzz.worker.measure import forwards, measure
+from gradfuzz.worker.pinpoint import pinpoint
 from gradfuzz.worker.progress import Progress
 from gradfuzz.worker.reading import read_shard
 from gradfuzz.worker.tabulate import tabulate
@@ -125,6 +126,9 @@ class Worker:
 
     def do_measure(self, job: Job) -> dict[str, Any]:
         return measure(self.target, job)
+
+    def do_pinpoint(self, job: Job) -> dict[str, Any]:
+        return pinpoint(self.target, job)
 
     def do_forwards(self, job: Job) -> dict[str, Any]:
         return forwards(self.target, job)

@@ -46,3 +46,13 @@ def test_lower_precision_is_judged_against_double(paddle_target):
     good = examine(paddle_target, parse(text.format("healthy"), paddle_target.language), Options(ways=()))
     bad = examine(paddle_target, parse(text.format("wrong_in_single"), paddle_target.language), Options(ways=()))
     assert good.outcome == "agree" and {f.kind for f in bad.findings} == {"precision"}
+
+
+def test_what_draws_no_random_numbers_is_not_called_random(paddle_target):
+    """The generator's state as text holds an address, which says nothing about draws."""
+    program = parse(TEXT.format(name="healthy", values="uniform(0.5, 2.0, seed=1)"), paddle_target.language)
+    points = [examine(paddle_target, program, Options(order=1, ways=())).trial.point for _ in range(8)]
+    assert not any(point.random for point in points)
+    kept: list[object] = [paddle_target.compiler]  # what is alive elsewhere moves the address
+    states = {str(points[0].tape.drawn()) for _ in range(8) if kept.append(bytearray(5000)) is None}
+    assert len(states) == 1

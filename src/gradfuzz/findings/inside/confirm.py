@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gradfuzz.findings.inside.neighbours import neighbours
+import numpy as np
+
+from gradfuzz.findings.inside.documented import documented, undocumented
+from gradfuzz.findings.inside.neighbours import is_ordinary, neighbours
 from gradfuzz.findings.inside.same import mark
 from gradfuzz.findings.inside.shrink import shrink_edits, shrink_program
 from gradfuzz.findings.inside.stages import at_its_stage
@@ -16,10 +20,16 @@ from gradfuzz.oracles.check import Examination, examine
 from gradfuzz.oracles.verdict import Verdict
 from gradfuzz.program.codec import from_json, to_json
 from gradfuzz.program.model import Program
-from gradfuzz.targets.base.protocol import Target
+from gradfuzz.targets.base.protocol import Outcome, Target
+from gradfuzz.targets.base.scenario import DIRECT
 
 # Where every candidate costs a compilation, shrinking takes longer.
 COMPILED_FACTOR = 3
+# Two direct runs may differ by so much and are the same.
+SAME_OUTPUT = 1e-9
+MOST_RULES = 32  # that are kept of one finding
+# From this order on it is tried whether the one below shows it.
+LOWEST_HIGH = 3
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,10 @@ class Confirmed:
     made: tuple[str, ...] | None = None  # what the Program makes once, outside the function; None where nobody has looked
     shrinking: float = 0.0  # seconds of the processor that making it small took
     ordinary: bool | None = None  # whether it shows at ordinary numbers, too; None where nobody has looked
+    empty: bool = False  # the direct run gives no number at all
+    rules: tuple[str, ...] = ()  # derivative rules at work, where there are several
+    hidden: tuple[str, ...] = ()  # options that no docstring mentions
+    documented: tuple[str, ...] | None = None  # what docstrings say about such things; None where nobody has looked
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -47,26 +61,32 @@ class Confirmed:
         return Confirmed(
             from_json(data["program"]), tuple(Edit.from_json(e) for e in data["edits"]), Verdict.from_json(data["verdict"]), data["rule"],
             data["mutates"], data["random"], int(data.get("salt", 0)), None if data.get("made") is None else tuple(data["made"]),
-            data["shrinking"], data.get("ordinary"),
+            data["shrinking"], data.get("ordinary"), bool(data.get("empty")), tuple(data.get("rules", ())),
+            tuple(data.get("hidden", ())),
+            None if data.get("documented") is None else tuple(data["documented"]),
         )  # fmt: skip
 
 
 def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed | None:
     """The suspicion confirmed and shrunk; None if it was not seen again. Shrinking takes so many seconds of the processor at most."""
     suspicion = at_its_stage(target, suspicion)
-    wanted = mark(suspicion.verdict)
     # Higher orders than that of the suspicion would only cost time.
     options = replace(suspicion.options, order=min(suspicion.options.order, max(1, suspicion.verdict.order)))
+    suspicion = _at_its_order(target, replace(suspicion, options=options))
+    options, wanted = suspicion.options, mark(suspicion.verdict)
     # The processor's time: what else the computer does must not change which Program is the smallest.
     compiles = any(target.ways[s.way].compiles for s in suspicion.verdict.scenarios if s.way in target.ways)
     deadline = time.process_time() + seconds * (COMPILED_FACTOR if compiles else 1)
 
     def seen(program: Program) -> tuple[Examination, Verdict | None]:
         examination = examine(target, program, options)
-        return examination, next((v for v in examination.findings if mark(v) == wanted), None)
+        return examination, next((v for v in examination.findings if mark(v) == wanted and sound(examination)), None)
 
     def shows(program: Program) -> bool:
         return seen(program)[1] is not None
+
+    def smaller(program: Program) -> Program:
+        return shrink_program(program, shows, lambda: time.process_time() < deadline, suspicion.api)
 
     edits = list(suspicion.edits)
     _, first = seen(apply_all(suspicion.seed, edits))
@@ -74,11 +94,56 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
         return None
     began = time.process_time()
     kept = shrink_edits(suspicion.seed, edits, shows)
-    smallest = shrink_program(apply_all(suspicion.seed, kept), shows, lambda: time.process_time() < deadline)
+    smallest = smaller(apply_all(suspicion.seed, kept))
+    near = next(filter(shows, neighbours(smallest)), None)
+    if near is not None and not is_ordinary(smallest):
+        smallest = smaller(near)  # it shows at what people compute with: that is the example
     shrinking = time.process_time() - began
     examination, verdict = seen(smallest)
     point = examination.trial.point if examination.trial is not None else None
+    outputs = examination.trial.direct if examination.trial is not None else []
     return Confirmed(
         smallest, tuple(kept), verdict or first, examination.rule, point is not None and point.mutates, point is not None and point.random,
-        options.salt, None if point is None else tuple(point.made), shrinking, any(map(shows, neighbours(smallest))),
+        options.salt, None if point is None else tuple(point.made), shrinking, near is not None,
+        bool(outputs) and not any(o.size for o in outputs), _rules(examination),
+        tuple(undocumented(target, suspicion.api, smallest)), tuple(documented(target, suspicion.api, examination.rule)),
     )  # fmt: skip
+
+
+def sound(examination: Examination) -> bool:
+    """Whether what a derivative is held against stands by itself: where it raises, the direct run gives the same output again."""
+    trial = examination.trial
+    if trial is None or trial.point.random or all(v.oracle != "status" for v in examination.findings):
+        return True
+    again = trial.attempt(DIRECT, ())
+    return isinstance(again, Outcome) and same_outputs(trial.direct, again.outputs)
+
+
+def same_outputs(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
+    """Whether two runs of one function gave the same numbers, NaN included, up to what threads do to sums."""
+    return len(ours) == len(theirs) and all(
+        a.shape == b.shape and np.allclose(a, b, SAME_OUTPUT, SAME_OUTPUT, equal_nan=True) for a, b in zip(ours, theirs)
+    )
+
+
+def _rules(examination: Examination) -> tuple[str, ...]:
+    """The rules behind an API that has no one rule of its own, without their tables."""
+    if examination.rule or examination.trial is None:
+        return ()
+    try:
+        return tuple(dict.fromkeys(rule.partition(":")[2] for rule in examination.trial.point.rules()))[:MOST_RULES]
+    except Exception:  # a look at what was recorded, for people; whatever the library makes of it
+        return ()
+
+
+def _at_its_order(target: Target, suspicion: Suspicion) -> Suspicion:
+    """The suspicion at the order below, where what is wrong in it shows there at ordinary numbers: nobody needs a third derivative then."""
+    verdict = suspicion.verdict
+    if verdict.order < LOWEST_HIGH or any(s.way for s in verdict.scenarios):
+        return suspicion
+    below = replace(suspicion.options, order=verdict.order - 1)
+    for program in neighbours(suspicion.mutant):
+        for found in examine(target, program, below).findings:
+            if found.kind == verdict.kind:
+                return replace(suspicion, seed=program, edits=(), options=below, verdict=found)
+    return suspicion

@@ -8,24 +8,52 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gradfuzz.program.model import DISCRETE, Program, Tensor, Values
+import numpy as np
+
+from gradfuzz.findings.inside.shrink import LARGEST, SMALLEST
+from gradfuzz.program.model import COMPLEXES, DISCRETE, Program, Tensor, Values
+from gradfuzz.program.values import materialise
 
 # Numbers that most functions are defined at: of both signs, within the unit interval, above it.
 RANGES = ((-2.0, 2.0), (0.1, 0.9), (1.1, 2.9))
 # A dimension without elements becomes as long as this: the least that has neighbours of its own.
 FILLED = 2
+LARGEST_LABEL = 16
 NARROW = ("int16", "int8", "uint8")  # beside floating numbers these are numbers, too; indices and masks are wider or truth values
+
+
+def is_ordinary(program: Program) -> bool:
+    """Whether a Program is what people compute with already: one floating type, ordinary numbers, nothing empty."""
+    floating = {name: r for name, r in program.inputs.items() if r.dtype not in DISCRETE}
+    numbers = [np.abs(materialise(r)) for r in floating.values()]
+    sizes = all(bool(((n >= SMALLEST) & (n <= LARGEST)).all()) for n in numbers)
+    return sizes and len({r.dtype for r in floating.values()}) <= 1 and all(r.elements for r in program.inputs.values())
 
 
 def neighbours(program: Program) -> Iterator[Program]:
     """Ordinary versions of a Program, a handful; indices, masks, structure and arguments stay what they are."""
-    for low, high in RANGES:
-        changes = {name: _ordinary(recipe, low, high, seed) for seed, (name, recipe) in enumerate(program.inputs.items())}
+    floating = {recipe.dtype for recipe in program.inputs.values()} - {*DISCRETE}
+    dtype = "complex128" if floating and floating <= {*COMPLEXES} else "float64"
+    names = list(program.inputs)
+    for turn, (low, high) in enumerate(RANGES):
+        # In the second range the inputs have each other's places: of two, now the one is larger and now the other.
+        seeds = dict(zip(names[::-1] if turn == 1 else names, range(len(names))))
+        changes = {name: _ordinary(recipe, low, high, seeds[name], dtype) for name, recipe in program.inputs.items()}
         yield program.with_inputs(changes)
 
 
-def _ordinary(recipe: Tensor, low: float, high: float, seed: int) -> Tensor:
+def _ordinary(recipe: Tensor, low: float, high: float, seed: int, dtype: str) -> Tensor:
     shape = tuple(n or FILLED for n in recipe.shape)
     if recipe.dtype in DISCRETE and recipe.dtype not in NARROW:
         return replace(recipe, shape=shape)
-    return replace(recipe, shape=shape, dtype="float64", values=Values("uniform", (low, high), seed))
+    if _is_labels(recipe):
+        return replace(recipe, shape=shape, dtype=dtype)
+    return replace(recipe, shape=shape, dtype=dtype, values=Values("uniform", (low, high), seed))
+
+
+def _is_labels(recipe: Tensor) -> bool:
+    """Whether floating numbers that nobody differentiates are labels, classes or signs: whole and small, none of them zero."""
+    if recipe.differentiable or recipe.dtype in DISCRETE or not recipe.elements:
+        return False
+    numbers = np.abs(materialise(recipe))
+    return bool(((numbers == np.round(numbers)) & (numbers >= 1) & (numbers <= LARGEST_LABEL)).all())

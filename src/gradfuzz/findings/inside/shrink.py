@@ -1,16 +1,17 @@
-"""Shrinking: the smallest mutant that still shows the bug.
+"""Shrinking: the smallest mutant that still shows the bug, towards what people compute with.
 
-First fewer edits, then a simpler Program: fewer calls, smaller shapes, plainer types, rounder numbers, fewer arguments.
-Every candidate is simpler than what it comes from, so the search ends.
+First fewer edits, then a simpler Program: fewer calls, smaller shapes that are not empty, plainer types, rounder numbers, fewer arguments.
+Numbers go towards 1, 2, 3 and one half, and become zero only where nothing else shows it. Every candidate is simpler than what it comes
+from, so the search ends.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Callable
+from typing import Any, Callable
 
 import numpy as np
 
@@ -21,6 +22,13 @@ from gradfuzz.program.values import materialise
 
 Predicate = Callable[[Program], bool]
 LISTED = 24
+# What numbers become, the best first; ordinary ones that are not special to most functions. Beside zeros that matter the others count up.
+PLAIN = (Values("arange", (1.0, 1.0)), Values("full", (2.0,)), Values("full", (0.5,)), Values("full", (1.0,)), Values("full", (0.0,)))
+ORDINARY = (2.0, 0.5, 1.0)
+# A dimension without elements becomes as long as this.
+FILLED = (1, 2)
+# Sizes of what people compute with; what is smaller or larger is as special as zero.
+SMALLEST, LARGEST = 1e-3, 1e3
 
 
 def fewer_edits(seed: Program, edits: list[Edit]) -> Generator[Program, bool, list[Edit]]:
@@ -33,17 +41,20 @@ def fewer_edits(seed: Program, edits: list[Edit]) -> Generator[Program, bool, li
     return kept
 
 
-def simpler(program: Program) -> Generator[Program, bool, None]:
+def simpler(program: Program, api: str = "") -> Generator[Program, bool, None]:
     """Hands out simpler Programs, and goes on from each that it is told to show the bug, for as long as there are any.
+
+    A Program that calls the API still does when it is smaller: what is left without it is somebody else's bug.
 
     It goes through them in turn: what did not show the bug before a step was taken seldom does after it, and has to wait.
     """
+    named = api if calls(program, api) else ""
     while True:
         begun, failed, stepped = program, 0, True
         while stepped:
             stepped = False
             for candidate in islice(candidates(program), failed, None):
-                if (yield candidate):
+                if (not named or calls(candidate, named)) and (yield candidate):
                     program, stepped = candidate, True
                     break
                 failed += 1
@@ -63,9 +74,9 @@ def shrink_edits(seed: Program, edits: list[Edit], shows: Predicate) -> list[Edi
         return kept
 
 
-def shrink_program(program: Program, shows: Predicate, more_time: Callable[[], bool]) -> Program:
+def shrink_program(program: Program, shows: Predicate, more_time: Callable[[], bool], api: str = "") -> Program:
     """Take simpler candidates for as long as one still shows the bug and there is time."""
-    search = simpler(program)
+    search = simpler(program, api)
     with contextlib.suppress(StopIteration):
         candidate = next(search)
         while more_time():
@@ -86,9 +97,11 @@ def _try(program: Program, shows: Predicate) -> bool:
 def candidates(program: Program) -> Iterator[Program]:
     """Simpler Programs, boldest first."""
     yield from _fewer_statements(program)
+    yield from _filled_shapes(program)
     yield from _smaller_shapes(program)
     yield from _plainer_inputs(program)
     yield from _fewer_arguments(program)
+    yield from _ordinary_arguments(program)
     yield from _rounder_values(program)
 
 
@@ -115,6 +128,17 @@ def _renamed(statement: Let, old: str, new: Ref) -> Let:
 def _without_unused(program: Program) -> Program:
     used = {node.name for node in program.expressions() if isinstance(node, Ref)}
     return Program(tuple(s for s in program.statements if not isinstance(s.value, Tensor) or s.names[0] in used))
+
+
+def _filled_shapes(program: Program) -> Iterator[Program]:
+    """Nothing empty: first everywhere at once, then input by input."""
+    empty = {name: recipe for name, recipe in program.inputs.items() if 0 in recipe.shape}
+    for size in FILLED:
+        filled = {name: replace(r, shape=tuple(n or size for n in r.shape)) for name, r in empty.items()}
+        if filled:
+            yield program.with_inputs(filled)
+        if len(filled) > 1:
+            yield from (program.with_inputs({name: recipe}) for name, recipe in filled.items())
 
 
 def _smaller_shapes(program: Program) -> Iterator[Program]:
@@ -183,6 +207,21 @@ def _fewer_arguments(program: Program) -> Iterator[Program]:
             yield _with(program, position, Call(call.func, call.args[:-1], call.kwargs))
 
 
+def _ordinary_arguments(program: Program) -> Iterator[Program]:
+    """Arguments that are infinite, not a number, huge or tiny become ordinary ones."""
+    for position, statement in enumerate(program.statements):
+        call = statement.value
+        if not isinstance(call, Call):
+            continue
+        for place, argument in enumerate((*call.args, *(value for _, value in call.kwargs))):
+            if isinstance(argument, float) and argument and _special([argument]):
+                for number in ORDINARY:
+                    given = [*call.args, *(value for _, value in call.kwargs)]
+                    given[place] = number
+                    named = tuple(zip((key for key, _ in call.kwargs), given[len(call.args) :]))
+                    yield _with(program, position, Call(call.func, tuple(given[: len(call.args)]), named))
+
+
 def _with(program: Program, position: int, value: Expr) -> Program:
     statements = list(program.statements)
     statements[position] = Let(statements[position].names, value)
@@ -194,18 +233,22 @@ def _rounder_values(program: Program) -> Iterator[Program]:
         if recipe.dtype in DISCRETE:
             continue
         values = recipe.values
-        for plain in (Values("full", (0.0,)), Values("full", (1.0,)), Values("arange", (1.0, 1.0))):
+        for plain in PLAIN:
             if _simplicity(plain) < _simplicity(values):
                 yield program.with_inputs({name: replace(recipe, values=plain)})
         if values.args and isinstance(values.args[0], Values):
             yield program.with_inputs({name: replace(recipe, values=values.args[0])})
         if 0 < recipe.elements <= LISTED and not recipe.dtype.startswith("complex"):
             numbers = materialise(replace(recipe, structure=None)).ravel()
-            for digits in (0, 1, 2, 3):
-                listed = tuple(_rounded(float(x), digits) for x in numbers)
+            for listed in (_around_zeros(numbers), *(tuple(_rounded(float(x), digits) for x in numbers) for digits in (0, 1, 2, 3))):
                 rounder = Values("listed", (listed,))
                 if all(np.isfinite(listed)) and _simplicity(rounder) < _simplicity(values):
                     yield program.with_inputs({name: replace(recipe, values=rounder)})
+
+
+def _around_zeros(numbers: Any) -> tuple[float, ...]:
+    """The zeros where they are, and 1, 2, 3 around them."""
+    return tuple(0.0 if x == 0 else float(n) for x, n in zip(numbers, np.cumsum(numbers != 0)))
 
 
 def _rounded(number: float, digits: int) -> float:
@@ -213,15 +256,27 @@ def _rounded(number: float, digits: int) -> float:
     return float(f"{number:.{digits}e}")
 
 
-def _simplicity(values: Values) -> tuple[int, float]:
-    """Smaller is simpler; strictly so for every step that shrinking takes."""
+def _simplicity(values: Values) -> tuple[int, int, int, float]:
+    """Smaller is simpler; strictly so for every step that shrinking takes. What is special is less simple than any ordinary number."""
+    if values.kind == "arange" and values == PLAIN[0]:
+        return (0, 0, 0, 0.0)
     if values.kind == "full":
-        return (0, {0.0: 0.0, 1.0: 1.0}.get(values.args[0], 2.0))
-    if values.kind == "arange":
-        return (1, 0.0)
+        position = PLAIN.index(values) if values in PLAIN else len(PLAIN)
+        return (0, _special(values.args), 1, float(position))
     if values.kind == "listed":
-        return (2, float(sum(len(repr(x)) for x in values.args[0])))
+        return (0, _special(values.args[0]), 2, float(sum(len(repr(x)) for x in values.args[0])))
     depth = 0
     while values.args and isinstance(values.args[0], Values):
         values, depth = values.args[0], depth + 1
-    return (3, float(depth))
+    return (1, 0, 0, float(depth))
+
+
+def _special(numbers: Iterable[Any]) -> int:
+    """1 where zeros, infinities, huge or tiny numbers are among them."""
+    return int(any(not SMALLEST <= abs(x) <= LARGEST for x in numbers))
+
+
+def calls(program: Program, api: str) -> bool:
+    """Whether an API is called, in whichever of its forms: by its last name."""
+    last = api.rsplit(".", 1)[-1]
+    return any(call.func.rsplit(".", 1)[-1] == last for call in program.calls())

@@ -8,20 +8,26 @@ from dataclasses import replace
 from typing import Any
 
 from gradfuzz.mutate.edit import Edit, Factor, Menu, Sort, floating, on_input, pick
-from gradfuzz.program.model import COMPLEXES, DISCRETE, FLOATS, Program
+from gradfuzz.program.model import COMPLEXES, DISCRETE, FLOATS, RANGES, Program
 
 # Types of one input beside others of another.
 ALONE = ("float32", "complex128", "int64")
 
 
 def draw(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
-    to = rng.choice(("float32", "float32", "complex128", "complex128", "float16", "bfloat16", "complex64"))
+    types = ("float32", "float32", "complex128", "complex128", "float16", "bfloat16", "complex64")
+    to = rng.choice([t for t in types if t in FLOATS] if _real(program) else types)
     if rng.random() < 0.7:
         return Edit("dtypes", None, to)
     picked = pick(program, rng)
-    if rng.random() < 0.4:
+    if rng.random() < 0.4 and not _real(program):
         to = rng.choice(("int64", "int32", "uint8", "int8", "bool"))
     return Edit("dtype", picked[0], to) if picked else None
+
+
+def _real(program: Program) -> bool:
+    """Whether an input is said to hold real numbers, and nothing else."""
+    return any(recipe.structure in RANGES for recipe in program.inputs.values())
 
 
 def _all_dtypes(program: Program, where: Any, value: str) -> Program | None:
@@ -45,8 +51,9 @@ def factors(program: Program, menu: Menu) -> Iterator[Factor]:
     """All floating inputs together, and each by itself where there are several."""
     inputs = floating(program)
     used = {recipe.dtype for _, recipe in inputs}
-    levels = [(to, Edit("dtypes", None, to)) for to in (*FLOATS, *COMPLEXES) if inputs and used != {to}]
-    if len(inputs) > 1:
+    real = _real(program)
+    levels = [(to, Edit("dtypes", None, to)) for to in (*FLOATS, *(() if real else COMPLEXES)) if inputs and used != {to}]
+    if len(inputs) > 1 and not real:
         levels += [(f"{name} {to}", Edit("dtype", name, to)) for name, r in inputs for to in ALONE if r.dtype != to]
     yield Factor("type", tuple(levels))
 

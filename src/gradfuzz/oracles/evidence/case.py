@@ -10,10 +10,17 @@ import numpy as np
 
 from gradfuzz.oracles.evidence.line import Line
 from gradfuzz.oracles.trial import Trial
-from gradfuzz.targets.base.protocol import Outcome, Vec
+from gradfuzz.targets.base.protocol import QUICK_STEP, Outcome, Vec
 from gradfuzz.targets.base.scenario import Scenario
 
 Array = Any
+
+# Rounding of two evaluations, in units of their size, with a margin: what is less than that was not seen.
+QUICK_FLOOR = 8.0
+# Slopes to both sides that differ by this part of themselves over so short a step belong to a kink.
+BENDS = 1e-3
+# And where kinks make up this part of a gap, it may be theirs.
+KINKS = 0.1
 
 
 class Case:
@@ -47,6 +54,30 @@ class Case:
         if any(s for s in self.trial.point.structures) or not any(a.any() for a in arrays):
             return None
         return self.line(Vec([np.asarray(a) for a in arrays]))
+
+    def quick_gap(self, along: Vec, scenarios: Sequence[Scenario]) -> float:
+        """By which part of itself a derivative differs from one central difference; 0 where that tells nothing (rounding, a kink)."""
+        trial, us = self.trial, self.trial.directions(self.base.order)
+        outcomes = [trial.attempt(s, [*us, along]) for s in scenarios]
+        numbers = [trial.number(o) for o in outcomes if isinstance(o, Outcome)]
+        ends = [trial.components(trial.attempt(self.base, us, along, t)) for t in (QUICK_STEP, -QUICK_STEP)]
+        here = self._at_zero
+        if not numbers or ends[0].shape != here.shape or ends[1].shape != here.shape:
+            return 0.0
+        with np.errstate(all="ignore"):
+            right, left = (ends[0] - here) / QUICK_STEP, (here - ends[1]) / QUICK_STEP
+            rounding = QUICK_FLOOR * trial.epsilon * (np.abs(ends[0]) + np.abs(ends[1])) / QUICK_STEP
+            bends = np.abs(right - left)
+            steep = np.maximum(np.abs(right), np.abs(left))
+            kinks = float(bends[bends > BENDS * (steep + np.sqrt(np.mean(steep**2))) + rounding].sum())
+            slope, floor = float((right + left).sum()) / 2, float(rounding.sum())
+        gap = max((abs(n - slope) for n in numbers if np.isfinite(n)), default=0.0)
+        size = max(abs(slope), *(abs(n) for n in numbers))
+        if not np.isfinite(size):
+            return 1.0 if np.isfinite(slope) else 0.0
+        if not gap > floor or kinks > KINKS * gap:
+            return 0.0
+        return gap / size
 
     @property
     def moves_all(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.numdiff.ladder import FIRST_STEP, Estimate, estimate
+from gradfuzz.numdiff.ladder import FIRST_STEP, RATIO, Estimate, estimate
 from gradfuzz.oracles.trial import DOUBLE_UNIT, Trial
 from gradfuzz.targets.base.protocol import Refusal, Vec
 from gradfuzz.targets.base.scenario import Scenario
@@ -158,7 +158,11 @@ class Line:
     @cached_property
     def moving(self) -> Array:
         """Which components move along the line at all: the rounding of the others is nobody's concern."""
-        moved = [slopes != 0 for slopes, _ in self.numeric.rungs[:2]]
+        if "numeric" in self.__dict__:
+            moved = [slopes != 0 for slopes, _ in self.numeric.rungs[:2]]
+        else:  # the ladder's first two rungs, without the rest of it
+            moved = [self.at(t) != self.at(-t) for t in (FIRST_STEP, FIRST_STEP / RATIO) if self.at(t).shape == self.at(-t).shape]
+            moved = [m for m in moved if m.shape == self.at(0.0).shape]
         found = np.logical_or.reduce(moved) if moved else np.zeros(self.at(0.0).shape, bool)
         return found if found.any() else np.ones(self.at(0.0).shape, bool)
 

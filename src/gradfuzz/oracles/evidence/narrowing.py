@@ -19,6 +19,9 @@ Array = Any
 Place = tuple[int, int]  # which input, which element of it
 Span = tuple[int, int, int]  # which input, from where, up to where
 
+# A half that is wrong by this part of itself is where to look on.
+CLEAR = 1e-3
+
 
 @dataclass
 class Suspect:
@@ -66,6 +69,16 @@ def alike(trial: Trial, place: Place) -> set[Place]:
 
 def localise(case: Case, line: Line, wrong: Sequence[Scenario], aside: set[Place]) -> tuple[Place, Line] | None:
     """One element that disagrees by itself, with its line; None where no half does."""
+    if case.trial.effort.cheap_halves:
+        alone = [(i, int(j)) for i, a in enumerate(line.along.arrays) for j in np.flatnonzero(a)[:2]]
+        if len(alone) == 1 and line.scenarios == list(wrong):
+            return alone[0], line
+        spot = cheaply(case, line.along, wrong, aside)
+        if spot is not None:
+            place = spot[0]
+            found = case.line(restricted(case.trial, line.along, [(place[0], place[1], place[1] + 1)], aside), wrong)
+            if found.wrong():
+                return place, found
     spans: list[Span] = [(i, 0, x.size) for i, x in enumerate(case.trial.inputs) if x.size]
     current = line
     while True:
@@ -81,6 +94,27 @@ def localise(case: Case, line: Line, wrong: Sequence[Scenario], aside: set[Place
                 break
         else:
             return None
+
+
+def cheaply(case: Case, along: Vec, wrong: Sequence[Scenario], aside: set[Place]) -> tuple[Place, float] | None:
+    """The element with the larger part of a disagreement, by one central difference for each half, and how wrong it is by itself.
+
+    None where there is nothing to see.
+    """
+    spans, trial = whole(case.trial), case.trial
+    gap = 0.0
+    while len(spans) > 1 or spans[0][2] - spans[0][1] > 1:
+        gaps = []
+        for half in _halves(spans):
+            part = restricted(trial, along, half, aside)
+            gaps.append((case.quick_gap(part, wrong) if any(a.any() for a in part.arrays) else 0.0, half))
+            if len(gaps) == 1 and gaps[0][0] > CLEAR:
+                break  # the other half can be as wrong as it likes
+        gap, spans = max(gaps, key=lambda found: found[0])
+        if not gap:
+            return None
+    gap = gap or case.quick_gap(restricted(trial, along, spans, aside), wrong)
+    return ((spans[0][0], spans[0][1]), gap) if gap else None
 
 
 def _halves(spans: list[Span]) -> list[list[Span]]:

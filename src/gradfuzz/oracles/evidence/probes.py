@@ -12,8 +12,8 @@ import numpy as np
 from gradfuzz.numdiff.ladder import SMALLEST
 from gradfuzz.oracles.evidence.line import Line
 from gradfuzz.oracles.evidence.narrowing import Suspect
-from gradfuzz.oracles.trial import DOUBLE_UNIT
-from gradfuzz.targets.base.protocol import Vec
+from gradfuzz.oracles.trial import DOUBLE_UNIT, Trial
+from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import DIRECT
 
 Array = Any
@@ -21,7 +21,10 @@ Array = Any
 # Around a kink, slopes are sampled this far off (in units of the inputs), and then nearer: there, what curvature alone spreads comes
 # together.
 NEARBY = (1e-4, 1e-7)
-NEARBY_POINTS = 96
+NEARBY_IN_SINGLE = (1e-1, 1e-2)  # nearer, single precision sees nothing
+SINGLE_UNIT = 2.0**-23
+# All inputs moved by so much of themselves: doubles move, and what is computed in single precision does not; and by so much, it does.
+STEP_OF_DOUBLES, STEP_OF_SINGLES = 2.0**-36, 2.0**-14
 # The first step still moves every element by many units, the other is the ladder's finest: a pole may hide behind rounding at the first.
 # Over a step many times as long a continuous function moves far more.
 JUMP_STEPS = (2.0**-46, 2.0**-24)
@@ -120,29 +123,47 @@ def switches(line: Line) -> bool:
 
 def among_slopes_nearby(suspect: Suspect) -> bool:
     """Whether AD lies in the range of slopes at points around: what a generalised derivative may choose from at a kink."""
-    return all(_among(suspect, distance) for distance in NEARBY)
+    unit = _grain(suspect.trial)
+    return all(_among(suspect, distance, unit) for distance in (NEARBY if unit <= DOUBLE_UNIT else NEARBY_IN_SINGLE))
 
 
-def _among(suspect: Suspect, distance: float) -> bool:
+def _grain(trial: Trial) -> float:
+    """The unit that the function is computed in: its types' own, or single precision's where steps far above a double's do nothing."""
+    here = trial.direct
+
+    def moves(step: float) -> bool:
+        there = trial.attempt(DIRECT, (), trial.direction(0), step)
+        return isinstance(there, Outcome) and not all(map(np.array_equal, here, there.outputs))
+
+    coarse = trial.epsilon <= DOUBLE_UNIT and not moves(STEP_OF_DOUBLES) and moves(STEP_OF_SINGLES)
+    return SINGLE_UNIT if coarse else trial.epsilon
+
+
+def _among(suspect: Suspect, distance: float, unit: float) -> bool:
     trial, along = suspect.trial, suspect.line.along
     numbers = [suspect.line.numbers[m] for m in suspect.wrong]
-    seen: list[float] = []
-    step = distance * 1e-3
-    if 4 * trial.epsilon * float(np.abs(suspect.line.at(0.0))[suspect.line.moving].sum()) / step > BLURRED * suspect.gap:
-        return False
-    for index in range(NEARBY_POINTS):
+    seen, blurred = [], False
+    step = distance * (1e-3 if unit <= DOUBLE_UNIT else 1e-2)
+    elements = sum(x.size for x in trial.inputs)
+    for index in range(trial.effort.points(elements)):
         away = trial.direction(index + 1).arrays
         ends = []
         for t in (step, -step):
             moved = Vec([np.asarray(distance * d + t * a) for d, a in zip(away, along.arrays)])
-            ends.append(trial.components(trial.attempt(DIRECT, (), moved, 1.0)).sum())
-        slope = float((ends[0] - ends[1]) / (2 * step))
-        if np.isfinite(slope):
+            ends.append(trial.components(trial.attempt(DIRECT, (), moved, 1.0)))
+        if ends[0].shape != ends[1].shape:
+            continue
+        change = ends[0] - ends[1]
+        noise = 4 * unit * float(np.abs(ends[0])[change != 0].sum()) / step
+        slope = float(change.sum()) / (2 * step)
+        if noise > BLURRED * suspect.gap:
+            blurred = True
+        elif np.isfinite(slope):
             seen.append(slope)
-            slack = 1e-6 * max(map(abs, seen))
+            slack = 1e-6 * max(map(abs, seen)) + (noise if unit > DOUBLE_UNIT else 0.0)
             if any(min(seen) - slack <= number <= max(seen) + slack for number in numbers):
                 return True
-    return not seen
+    return not seen and not blurred
 
 
 def at_zero(line: Line) -> bool:

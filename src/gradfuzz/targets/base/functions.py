@@ -17,6 +17,10 @@ Array = Any
 Function = Callable[[Sequence[Any]], list[Any]]
 
 
+# The value that comes with a gradient, differentiated itself: `value_and_grad` inside another derivative.
+BESIDE = "beside"
+
+
 class Unsupported(NotImplementedError):
     """The library cannot compute this derivative, and nobody promised that it would."""
 
@@ -89,6 +93,14 @@ class Functions:
     ) -> Outcome:  # fmt: skip
         """The scenario in a way of running that the library declares; `random`: the function draws random numbers, the same each time."""
         raise Unsupported(f"{self.name} knows no way that is called {scenario.way}")
+
+    def beside(self, function: Function, xs: Sequence[Any], u: list[Array]) -> Outcome:
+        """The outputs as reverse mode hands them over beside a gradient, and their own tangents along u in forward mode."""
+        raise Unsupported(f"{self.name} does not hand over values beside gradients")
+
+    def plain(self, tensor: Any) -> bool:
+        """Whether a tensor is nothing but its numbers, so that a fresh one can stand for it."""
+        return True
 
     def outcome(self, function: Function, xs: Sequence[Any], scenario: Scenario, outputs: Any, result: Any) -> Outcome:
         """What the fold gave, as arrays. It leaves out the outputs of nestings."""

@@ -17,6 +17,7 @@ from gradfuzz.errors import ProgramError
 from gradfuzz.program.codec import to_json
 from gradfuzz.program.language import Language
 from gradfuzz.program.model import DISCRETE, DTYPES, Call, Expr, Let, Program, Ref, Tensor, Values
+from gradfuzz.targets.base.domains import values_like
 from gradfuzz.targets.base.dtypes import wide
 from gradfuzz.targets.base.recipes import values_of
 
@@ -115,19 +116,11 @@ class Note:
             raise ProgramError(f"dtype {dtype} is outside the language")
         dtype = wide(dtype)  # seeds are in double precision; edits make them coarser
         name, seed = f"x{len(self.inputs)}", len(self.inputs) + 1
-        exact = self.contents and held is not None
-        values = values_of(held.astype(dtype), seed, exact=True) if exact else _numbers(held, dtype, seed)
-        self.inputs.append(Let((name,), Tensor(shape, dtype, values, dtype not in DISCRETE)))
+        if self.contents and held is not None:
+            values, structure = values_of(held.astype(dtype), seed, exact=True), None
+        elif held is None:
+            values, structure = Values("integers", (0, 2), seed) if dtype in DISCRETE else Values("normal", (), seed), None
+        else:
+            values, structure = values_like(held.astype(dtype), seed)
+        self.inputs.append(Let((name,), Tensor(shape, dtype, values, dtype not in DISCRETE, structure=structure)))
         return Ref(name)
-
-
-def _numbers(array: Any, dtype: str, seed: int) -> Values:
-    """Other numbers, from the same kind of domain where it can be seen."""
-    if dtype in DISCRETE:
-        return Values("integers", (0, 2), seed)  # labels and indices that fit any dimension but the smallest
-    if array is None or not array.size or dtype.startswith("complex"):
-        return Values("normal", (), seed)
-    low, high = float(array.min()), float(array.max())
-    if low >= 0 and high <= 1:
-        return Values("uniform", (0.05, 0.95), seed)
-    return Values("uniform", (0.1, 2.0), seed) if low > 0 else Values("normal", (), seed)

@@ -15,7 +15,7 @@ from gradfuzz.targets.base.functions import Array, Function, Functions
 from gradfuzz.targets.base.protocol import Outcome
 from gradfuzz.targets.base.refusals import Refusals
 from gradfuzz.targets.base.scenario import Scenario
-from gradfuzz.targets.jax.derivatives import derivative
+from gradfuzz.targets.jax.derivatives import JaxTransforms, derivative
 from gradfuzz.targets.jax.refusals import JaxRefusals
 from gradfuzz.targets.jax.ways import BY_HAND, EAGER, WAYS
 
@@ -47,6 +47,13 @@ class JaxFunctions(Functions):
         directions = [[jnp.asarray(d, x.dtype) for d, x in zip(u, xs)] for u in us]
         outputs, result = derivative(function, xs, scenario.modes, directions, [jnp.asarray(w) for w in v])
         return self.outcome(function, xs, scenario, outputs, result)
+
+    def beside(self, function: Function, xs: Sequence[Any], u: list[Array]) -> Outcome:
+        def value(inputs: Any) -> Any:
+            return jax.vjp(lambda *parts: tuple(function(parts)), *inputs)[0]
+
+        outputs, tangents = JaxTransforms().push(value, xs, [jnp.asarray(d, x.dtype) for d, x in zip(u, xs)])
+        return Outcome([self.array(o) for o in outputs], [self.array(t) for t in tangents])
 
     def in_way(
         self, function: Function, xs: Sequence[Any], scenario: Scenario, us: Sequence[list[Array]], v: list[Array], random: bool

@@ -31,7 +31,7 @@ class Recording(CallRecording):
         return _Alike(self, path, function)
 
     def call(self, path: str) -> Note:
-        return _Call(path, self.contents)
+        return Call(path, self.contents)
 
 
 class _Alike:
@@ -48,7 +48,7 @@ class _Alike:
         return getattr(self._function, name)
 
 
-class _Call(Note):
+class Call(Note):
     def own(self, value: Any) -> Expr:
         if isinstance(value, (jax.Array, np.ndarray, jax.core.Tracer)):
             held = None if isinstance(value, jax.core.Tracer) else np.asarray(value)

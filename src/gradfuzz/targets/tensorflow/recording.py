@@ -35,10 +35,10 @@ class Recording(CallRecording):
         return listening
 
     def call(self, path: str) -> Note:
-        return _Call(path, self.contents)
+        return Call(path, self.contents)
 
 
-class _Call(Note):
+class Call(Note):
     def program(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         return super().program(args, {key: value for key, value in kwargs.items() if key != "name"})
 

@@ -81,6 +81,17 @@ class TorchFunctions(Functions):
             return _undeclared(forward(function, xs, directions[0]))
         return nested(_on_copies(function), xs, scenario.modes, directions, weights)
 
+    def beside(self, function: Function, xs: Sequence[Any], u: list[Array]) -> Outcome:
+        # On the tape, as `create_graph=True` leaves it: the value is recorded for reverse mode and carries a tangent.
+        leaves = [x.detach().requires_grad_() for x in xs]
+        with torch.enable_grad():
+            found = forward(_on_copies(function), leaves, [torch.from_numpy(np.asarray(a)).to(x.dtype) for a, x in zip(u, xs)])
+        return _undeclared(found)
+
+    def plain(self, tensor: Any) -> bool:
+        # A fresh tensor of the same numbers is not the same thing where the class, the layout or the device is another.
+        return type(tensor) in (torch.Tensor, torch.nn.Parameter) and tensor.layout == torch.strided and tensor.device.type == "cpu"
+
     def in_way(
         self, function: Function, xs: Sequence[Any], scenario: Scenario, us: Sequence[list[Array]], v: list[Array], random: bool
     ) -> Outcome:  # fmt: skip

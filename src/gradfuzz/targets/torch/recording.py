@@ -1,8 +1,8 @@
 """Recording a running program: each distinct PyTorch call becomes a seed, with shapes and types but without its numbers.
 
 A mode of PyTorch's own sees every outermost call. A call that looks like one seen before costs a look into a set; only new ones are
-written down. What a tensor held is not kept, only what a seed needs to run again: whether its numbers were all positive, or all
-between zero and one.
+written down. What a tensor held is not kept, only what a seed needs to run again: the range of its numbers, and whether they were
+probabilities, in order, or a symmetric or triangular matrix.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
-import numpy as np
 import torch
 
 from gradfuzz.errors import ProgramError, TargetError
 from gradfuzz.program.codec import to_json
 from gradfuzz.program.language import Language
-from gradfuzz.program.model import DISCRETE, Let, Program, Tensor, Values
+from gradfuzz.program.model import DISCRETE, Let, Program, Tensor
+from gradfuzz.targets.base.domains import values_like
+from gradfuzz.targets.torch.tensors import to_numpy
 from gradfuzz.targets.torch.transcribe import Transcriber
 
 MOST_ELEMENTS = 2**16
@@ -87,7 +88,8 @@ class Recording:
             dtype = "complex128" if recipe.dtype.startswith("complex") else "float64"
             recipe = replace(recipe, dtype=dtype, grad=True)
         if not self.contents:
-            recipe = replace(recipe, values=_numbers(tensor, len(transcriber.inputs)))
+            values, structure = values_like(to_numpy(tensor.detach()), len(transcriber.inputs))
+            recipe = replace(recipe, values=values, structure=structure)
         return Let(let.names, recipe)
 
 
@@ -117,15 +119,3 @@ def _looks(value: Any) -> Any:
     if isinstance(value, slice):
         return (value.start, value.stop, value.step)
     return value
-
-
-def _numbers(tensor: torch.Tensor, seed: int) -> Values:
-    """Other numbers from the same kind of domain."""
-    if not tensor.is_floating_point() and not tensor.is_complex():
-        return Values("integers", (0, 2), seed)  # labels and indices that fit any dimension but the smallest
-    if tensor.is_complex() or not tensor.numel():
-        return Values("normal", (), seed)
-    low, high = float(np.float64(tensor.min().item())), float(np.float64(tensor.max().item()))
-    if low >= 0 and high <= 1:
-        return Values("uniform", (0.05, 0.95), seed)
-    return Values("uniform", (0.1, 2.0), seed) if low > 0 else Values("normal", (), seed)

@@ -1,0 +1,108 @@
+"""What the library's own docstrings say that a finding may hang on: sentences about gradients, NaN and what is left undefined.
+
+They are looked up in the release under test, of the API and of its siblings (its form in place, its module, its functional form), and of
+the functions that a label quotes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+from gradfuzz.errors import ProgramError
+from gradfuzz.program.language import Language
+from gradfuzz.program.model import Program
+from gradfuzz.targets.base.evaluate import resolve
+from gradfuzz.targets.base.protocol import Target
+from gradfuzz.targets.homes import homes
+
+# What a sentence is about that matters to whoever differentiates.
+TELLING = re.compile(
+    r"\bgradients?\b|\bNaNs?\b|\bsub-?gradient|non-?determinis|differentia|\bundefined\b|\bduplicate|\bnot unique\b|\bbackward pass\b"
+    r"|\bbackpropagat|\bautograd\b|full.rank|straight.through|linearly independent",
+    re.IGNORECASE,
+)
+# Sentences that are kept, and characters of each.
+MOST_SENTENCES, MOST_CHARACTERS = 12, 300
+_SENTENCE = re.compile(r"(?<=[.!])\s+|\s(?=\.\. )|\s(?=>>> )|\s(?=Args:)|\s(?=Examples?:)")
+_CODE = re.compile(r">>> |requires_grad")
+
+
+def documented(target: Target, api: str, rule: str = "") -> list[str]:
+    """Sentences, each behind the name of the function whose docstring says it."""
+    language = target.language
+    found = [f"{path}: {quote}" for path, quote in _quotes(target.name, api, rule) if quote in _doc(path, language)]
+    for path in _siblings(api, language):
+        found += [f"{path}: {sentence}" for sentence in _sentences(path, language)]
+    return list(dict.fromkeys(found))[:MOST_SENTENCES]
+
+
+def undocumented(target: Target, api: str, program: Program) -> list[str]:
+    """Options given to the API by name that no docstring of it or of its siblings mentions; its own name where it has no docstring.
+
+    Shrinking has tried to do without them. Python's own methods and what the user lends have none to speak of.
+    """
+    own, last = _doc(api, target.language), api.rsplit(".", 1)[-1]
+    if last.startswith("_") or not any(api.startswith(f"{space}.") for space in target.language.namespaces if "*" not in space):
+        return []
+    if not own:
+        return [last]
+    texts = [_doc(path, target.language) for path in _siblings(api, target.language)]
+    names = [name for call in program.calls() if call.func.rsplit(".", 1)[-1] == last for name, _ in call.kwargs]
+    return [name for name in dict.fromkeys(names) if not any(re.search(rf"\b{re.escape(name)}\b", text) for text in texts)]
+
+
+def _doc(path: str, language: Language) -> str:
+    try:
+        return " ".join((inspect.getdoc(resolve(path, language)) or "").split())
+    except (ProgramError, ImportError, AttributeError, TypeError):
+        return ""
+
+
+def _sentences(path: str, language: Language) -> Iterator[str]:
+    for sentence in _SENTENCE.split(_doc(path, language)):
+        if TELLING.search(sentence) and not _CODE.search(sentence):
+            yield sentence[:MOST_CHARACTERS]
+
+
+def _siblings(api: str, language: Language) -> list[str]:
+    """The API first, then whatever is called like it but for case, underscores and the namespace."""
+    name = api.rsplit(".", 1)[-1]
+    members = _by_name(tuple(language.namespaces), tuple(language.modules.items()))
+    return [api, *(path for path in members.get(_plain(name), ()) if path != api)]
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+@lru_cache(maxsize=4)
+def _by_name(namespaces: tuple[str, ...], modules: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for space in namespaces:
+        for name in _members(space, dict(modules)) if "*" not in space else ():
+            found.setdefault(_plain(name), []).append(f"{space}.{name}")
+    return found
+
+
+def _members(space: str, modules: dict[str, str]) -> list[str]:
+    root, *rest = space.split(".")
+    try:
+        place: Any = import_module(modules.get(root, root))
+        for part in rest:
+            place = getattr(place, part)
+        return [name for name in dir(place) if not name.startswith("_")]
+    except Exception:  # this release lacks it, or makes it only when asked in another way
+        return []
+
+
+def _quotes(target: str, api: str, rule: str) -> list[tuple[str, str]]:
+    """What labels for this API quote, and of which function."""
+    rows = homes()[target].data("labels").get("labels", ()) if target in homes() else ()
+    fitting = (row for row in rows if "quoted" in row and any(fnmatchcase(n, p) for n in (api, rule) if n for p in row["names"]))
+    return [(row["quoted"], row["quote"]) for row in fitting]

@@ -1,0 +1,164 @@
+"""Hand-written derivatives of a package: finding them, and hearing how they are called while the package's own programs run.
+
+A target says where its library calls such a rule (`listen`), which objects of a module are rules (`rules_in`) and how its arrays are
+written down; the rest is the same for all. What is heard becomes seeds: shapes, types, ranges and structure, no numbers.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Callable
+
+from gradfuzz.errors import ProgramError
+from gradfuzz.program.codec import to_json
+from gradfuzz.program.model import FLOATS
+from gradfuzz.targets.base.recording import Note
+
+# Calls of one rule that are kept: a test suite makes hundreds that differ in nothing but a size.
+MOST_CALLS = 8
+# Shapes that a rule which nobody called is tried with: as many tensors of one shape as it has arguments without a default.
+TRIED = ((3, 4), (4,), (2, 3, 4), ())
+
+
+@dataclass
+class Rule:
+    """One derivative that somebody wrote: where it is, what it is, how it was called, and why it cannot be."""
+
+    module: str
+    name: str  # within its module
+    kind: str
+    seeds: list[str] = field(default_factory=list)
+    reason: str = ""
+
+    @property
+    def lent(self) -> str:
+        """As it is lent to Programs."""
+        return f"{self.module}:{self.name}"
+
+    @property
+    def path(self) -> str:
+        return f"{self.module}.{self.name}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"lent": self.lent, "path": self.path, "kind": self.kind, "calls": len(self.seeds), "reason": self.reason}
+
+
+class HandWritten(ABC):
+    """The rules of one package. `write` gets each seed as soon as it is heard: whoever is killed leaves what was learnt."""
+
+    def __init__(self, package: str, write: Callable[[dict[str, Any]], None], contents: bool = False) -> None:
+        self.package, self.write, self.contents = package, write, contents
+        self.rules: dict[tuple[str, str], Rule] = {}
+        self._inside = False
+
+    @abstractmethod
+    def listen(self) -> None:
+        """Stand where the library calls rules, from now on: before the package is imported, since it may take hold of them then."""
+
+    @abstractmethod
+    def rules_in(self, module: Any) -> Iterable[tuple[Any, str, str]]:
+        """(object, name within the module, kind) for every rule that a module defines."""
+
+    @abstractmethod
+    def note(self, path: str) -> Note:
+        """A sheet to write a call down on."""
+
+    @abstractmethod
+    def tensor(self, shape: tuple[int, ...], seed: int) -> Any:
+        """A tensor of ordinary numbers that is to be differentiated."""
+
+    def arguments(self, rule: Any) -> list[inspect.Parameter]:
+        """What a rule's call takes."""
+        return list(inspect.signature(rule).parameters.values())
+
+    def belongs(self, module: object) -> bool:
+        """Whether a module is the package's own."""
+        return isinstance(module, str) and (module == self.package or module.startswith(self.package + "."))
+
+    def find(self) -> list[str]:
+        """Import the whole package and note its rules; returns what could not be imported, and why."""
+        failed = []
+        for name in [self.package, *self._submodules()]:
+            try:
+                module = importlib.import_module(name)
+            except (KeyboardInterrupt, MemoryError):
+                raise
+            except BaseException as error:
+                failed.append(f"{name}: {type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}")
+                continue
+            for rule, place, kind in self.rules_in(module):
+                self._noted(rule, module.__name__, place, kind)
+        return failed
+
+    def _submodules(self) -> Iterator[str]:
+        try:
+            package = importlib.import_module(self.package)
+        except BaseException:  # told by the caller
+            return
+        for found in pkgutil.walk_packages(getattr(package, "__path__", ()), self.package + ".", onerror=lambda name: None):
+            parts = found.name.split(".")
+            if "__main__" not in parts and not any(part in ("tests", "test", "conftest", "setup") for part in parts):
+                yield found.name
+
+    def _noted(self, rule: Any, module: str, place: str, kind: str) -> Rule:
+        found = self.rules.setdefault((module, place), Rule(module, place, kind))
+        if "<locals>" in place:
+            found.reason = f"it is made inside {place.split('.<locals>')[0]}, so no program can name it; check that function instead"
+        return found
+
+    def heard(self, module: object, place: str, kind: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """A rule was called."""
+        if self._inside or not self.belongs(module):
+            return
+        rule = self._noted(None, str(module), place, kind)
+        if len(rule.seeds) >= MOST_CALLS or "<locals>" in place:
+            return
+        self._inside = True
+        try:
+            program = self.note(rule.path).program(args, kwargs)
+        except (ProgramError, TypeError, ValueError, RuntimeError) as error:
+            rule.reason = rule.reason or str(error).splitlines()[0][:200]
+            return
+        finally:
+            self._inside = False
+        real = {n: replace(r, structure="real") for n, r in program.inputs.items() if r.structure is None and r.dtype in FLOATS}
+        program = program.with_inputs(real)
+        if not any(r.differentiable for r in program.inputs.values()):
+            rule.reason = rule.reason or "no floating tensor among its arguments is differentiated"
+            return
+        row = {"api": program.api, "source": "heard", "program": to_json(program)}
+        text = str(row["program"])
+        if text not in rule.seeds:
+            rule.seeds.append(text)
+            self.write(row)
+
+    def try_out(self) -> None:
+        """Rules that nobody called are tried with tensors in every place that has no default."""
+        for rule in [r for r in self.rules.values() if not r.seeds and not r.reason]:
+            rule.reason = "nobody called it, and it takes no plain tensors; name a program that calls it after --"
+            found: Any = importlib.import_module(rule.module)
+            try:
+                for part in rule.name.split("."):
+                    found = getattr(found, part)
+                needed = [
+                    p for p in self.arguments(found) if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+                ]
+            except (AttributeError, TypeError, ValueError) as error:
+                rule.reason = f"it cannot be called by its name: {error}"
+                continue
+            for shape in TRIED if needed else ():
+                tensors = tuple(self.tensor(shape, k) for k in range(len(needed)))
+                try:
+                    found(*tensors)
+                except (KeyboardInterrupt, MemoryError):
+                    raise
+                except BaseException:
+                    continue
+                rule.reason = ""
+                self.heard(rule.module, rule.name, rule.kind, tensors, {})
+                break

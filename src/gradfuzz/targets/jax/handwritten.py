@@ -1,0 +1,74 @@
+"""Derivatives that people write for JAX: `custom_jvp` and `custom_vjp`, and functions that hand a solution to `custom_root`."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gradfuzz.targets.base.handwritten import HandWritten
+from gradfuzz.targets.base.recording import Note
+from gradfuzz.targets.jax.recording import Call
+
+KINDS = {jax.custom_jvp: "jax.custom_jvp", jax.custom_vjp: "jax.custom_vjp"}
+# Their derivative is that of an equation which the solution is said to satisfy.
+IMPLICIT = ("custom_root", "custom_linear_solve")
+
+
+class JaxHandWritten(HandWritten):
+    """A package's functions with rules of their own."""
+
+    def listen(self) -> None:
+        owner = self
+        for kind, named in KINDS.items():
+            _stand_before(kind, named, owner)
+
+    def rules_in(self, module: Any) -> Iterator[tuple[Any, str, str]]:
+        for name, value in list(vars(module).items()):
+            rule = getattr(value, "__wrapped__", value) if not isinstance(value, tuple(KINDS)) else value
+            for kind, named in KINDS.items():
+                # Behind a `jit` the rule is what is wrapped; what people call is what has the name.
+                if isinstance(rule, kind) and getattr(value, "__module__", None) == module.__name__:
+                    yield value, name, named
+            if inspect.isfunction(value) and value.__module__ == module.__name__ and _solves(value):
+                yield value, name, "jax.lax.custom_root"
+
+    def arguments(self, rule: Any) -> list[inspect.Parameter]:
+        fixed = tuple(getattr(getattr(rule, "__wrapped__", rule), "nondiff_argnums", ()) or getattr(rule, "nondiff_argnums", ()))
+        if fixed:
+            raise TypeError(f"arguments {', '.join(map(str, fixed))} are no arrays; name a program that calls it after --")
+        return super().arguments(rule)
+
+    def note(self, path: str) -> Note:
+        return Call(path, self.contents)
+
+    def tensor(self, shape: tuple[int, ...], seed: int) -> Any:
+        return jnp.asarray(np.random.default_rng(seed).standard_normal(shape))
+
+
+def _stand_before(kind: Any, named: str, owner: HandWritten) -> None:
+    called = kind.__call__
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = called(self, *args, **kwargs)
+        function = getattr(self, "fun", None) or getattr(self, "_fun", None)
+        owner.heard(getattr(function, "__module__", None), getattr(function, "__qualname__", ""), named, args, kwargs)
+        return result
+
+    kind.__call__ = call
+
+
+def _solves(function: Any) -> bool:
+    """Whether a function's own text calls one of those that differentiate an equation."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return False
+    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return any((f.attr if isinstance(f, ast.Attribute) else getattr(f, "id", "")) in IMPLICIT for f in calls)

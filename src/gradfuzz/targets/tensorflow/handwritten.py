@@ -1,0 +1,52 @@
+"""Derivatives that people write for TensorFlow: functions under `tf.custom_gradient`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from gradfuzz.targets.base.handwritten import HandWritten
+from gradfuzz.targets.base.recording import Note
+from gradfuzz.targets.tensorflow.recording import Call
+
+KIND = "tf.custom_gradient"
+# Where the package keeps hold of a function that was made under the decorator.
+MARK = "_gradfuzz_rule"
+
+
+class TensorflowHandWritten(HandWritten):
+    """A package's functions with gradients of their own."""
+
+    def listen(self) -> None:
+        original, owner = tf.custom_gradient, self
+
+        def custom_gradient(f: Any = None) -> Any:
+            if f is None:
+                return custom_gradient
+            decorated = original(f)
+
+            @functools.wraps(f)
+            def call(*args: Any, **kwargs: Any) -> Any:
+                result = decorated(*args, **kwargs)
+                owner.heard(f.__module__, f.__qualname__, KIND, args, kwargs)
+                return result
+
+            setattr(call, MARK, True)
+            return call
+
+        tf.custom_gradient = custom_gradient
+
+    def rules_in(self, module: Any) -> Iterator[tuple[Any, str, str]]:
+        for name, value in list(vars(module).items()):
+            if getattr(value, MARK, False) and value.__module__ == module.__name__:
+                yield value, name, KIND
+
+    def note(self, path: str) -> Note:
+        return Call(path, self.contents)
+
+    def tensor(self, shape: tuple[int, ...], seed: int) -> Any:
+        return tf.constant(np.random.default_rng(seed).standard_normal(shape))

@@ -1,0 +1,106 @@
+"""Derivatives that people write for PyTorch: subclasses of `torch.autograd.Function`, and operators with `register_autograd`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from gradfuzz.program.model import DISCRETE, DTYPES, Expr, Let, Name, Ref, Tensor
+from gradfuzz.targets.base.handwritten import HandWritten
+from gradfuzz.targets.base.recording import Note
+from gradfuzz.targets.torch.tensors import to_numpy
+
+FUNCTION, OPERATOR = "torch.autograd.Function", "torch.library operator"
+
+
+class TorchHandWritten(HandWritten):
+    """A package's Functions and operators."""
+
+    def listen(self) -> None:
+        original = torch.autograd.Function.__dict__["apply"].__func__
+        owner = self
+
+        def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+            result = original(cls, *args, **kwargs)
+            owner.heard(cls.__module__, f"{cls.__qualname__}.apply", FUNCTION, args, kwargs)
+            return result
+
+        torch.autograd.Function.apply = classmethod(apply)
+        custom = _operator_class()
+        if custom is not None:
+            called = custom.__call__
+
+            def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+                result = called(self, *args, **kwargs)
+                owner.heard(self._init_fn.__module__, self._init_fn.__qualname__, OPERATOR, args, kwargs)
+                return result
+
+            custom.__call__ = call
+
+    def rules_in(self, module: Any) -> Iterator[tuple[Any, str, str]]:
+        custom = _operator_class()
+        for name, value in list(vars(module).items()):
+            if inspect.isclass(value) and issubclass(value, torch.autograd.Function) and value.__module__ == module.__name__:
+                if "backward" in _defined(value) or "jvp" in _defined(value):
+                    yield value, f"{value.__qualname__}.apply", FUNCTION
+            elif custom is not None and isinstance(value, custom) and _differentiated(value, module):
+                yield value, name, OPERATOR
+
+    def note(self, path: str) -> Note:
+        return _Call(path, self.contents)
+
+    def tensor(self, shape: tuple[int, ...], seed: int) -> Any:
+        return torch.from_numpy(np.asarray(np.random.default_rng(seed).standard_normal(shape))).requires_grad_()
+
+    def arguments(self, rule: Any) -> list[inspect.Parameter]:
+        owner: Any = getattr(rule, "__self__", None)
+        if not isinstance(owner, type(torch.autograd.Function)):
+            return super().arguments(rule)
+        found = list(inspect.signature(owner.forward).parameters.values())
+        return found if "setup_context" in _defined(owner) else found[1:]  # the context comes first where one call does both
+
+
+def _defined(kind: type) -> set[str]:
+    """What a class and its own ancestors define, without what every Function has."""
+    return {name for c in kind.__mro__ if c is not torch.autograd.Function and c.__module__.split(".")[0] != "torch" for name in vars(c)}
+
+
+def _differentiated(operator: Any, module: Any) -> bool:
+    """Whether an operator of the module's own has a gradient registered."""
+    return operator._init_fn.__module__ == module.__name__ and getattr(operator, "_backward_fn", None) is not None
+
+
+def _operator_class() -> Any:
+    """The class of operators that `torch.library.custom_op` makes; None in releases that have none."""
+    return getattr(getattr(getattr(torch, "_library", None), "custom_ops", None), "CustomOpDef", None)
+
+
+class _Call(Note):
+    def program(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        # A tensor that is not to be differentiated has no gradient on purpose, unless none of them is: then nobody has said.
+        tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, torch.Tensor)]
+        self._said = any(t.requires_grad for t in tensors)
+        return super().program(args, kwargs)
+
+    def own(self, value: Any) -> Expr:
+        if isinstance(value, torch.Tensor):
+            held = to_numpy(value.detach().cpu()) if value.layout == torch.strided else None
+            found = self.array(tuple(value.shape), str(value.dtype).replace("torch.", ""), held)
+            if self._said and not value.requires_grad and isinstance(found, Ref):
+                self.inputs[-1] = _constant(self.inputs[-1])
+            return found
+        if isinstance(value, torch.dtype) and str(value).replace("torch.", "") in DTYPES:
+            return Name(str(value))
+        if isinstance(value, torch.Size):
+            return tuple(int(n) for n in value)
+        return super().own(value)
+
+
+def _constant(let: Let) -> Let:
+    recipe: Tensor = let.value
+    return let if recipe.dtype in DISCRETE else Let(let.names, replace(recipe, grad=False, structure="constant"))

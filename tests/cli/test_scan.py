@@ -1,0 +1,156 @@
+"""`gradfuzz scan` and `record --package`: hand-written derivatives are found, heard, fuzzed, and those that are wrong are findings."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from gradfuzz.cli.app import app
+from gradfuzz.cli.modules import lent
+from gradfuzz.store import Store
+
+OPS = '''
+import torch
+
+
+class _Soft(torch.autograd.Function):
+    """Its backward forgets the scale; labels are not differentiated on purpose."""
+
+    @staticmethod
+    def forward(ctx, x, scale, labels):
+        ctx.save_for_backward(x)
+        ctx.scale = scale
+        return torch.tanh(x * scale) + 0 * labels
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * (1 - torch.tanh(x * ctx.scale) ** 2), None, None
+
+
+class Healthy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.sin(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * torch.cos(ctx.saved_tensors[0])
+
+
+class TakesFunction(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, f):
+        return f(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, None
+
+
+soft, healthy = _Soft.apply, Healthy.apply
+
+
+def maker():
+    class Inner(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * g
+
+    return Inner.apply
+'''
+TESTS = """
+import torch
+import scanned_package.ops as ops
+
+
+def test_all():
+    ops.soft(torch.linspace(-1, 1, 3).requires_grad_(), 2.0, torch.ones(3)).sum().backward()
+    ops.TakesFunction.apply(torch.randn(3, requires_grad=True), torch.sin)
+    ops.maker()(torch.randn(3, requires_grad=True))
+"""
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    package = folder / "scanned_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "ops.py").write_text(OPS)
+    (package / "broken.py").write_text("import a_module_that_is_not_there\n")
+    (folder / "use.py").write_text(TESTS + "\n\ntest_all()\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def scanned(package):
+    """One scan for all that is said about it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(package)
+        patch.syspath_prepend(str(package))
+        patch.setenv("PYTHONPATH", ":".join([str(package), *sys.path]))
+        arguments = ["scan", "scanned_package", "--time", "24s", "--workers", "1", "--store", "scan.db", "--", "python", "use.py"]
+        result = CliRunner().invoke(app, arguments)
+    return result, " ".join(result.output.split()), package
+
+
+def test_a_wrong_backward_is_a_finding_and_its_healthy_neighbour_is_not(scanned):
+    result, text, package = scanned
+    assert result.exit_code == 1, result.output
+    assert "scanned_package.ops._Soft.apply: wrong gradient in reverse" in text
+    assert "scanned_package.ops.Healthy.apply: nothing found" in text
+    kept = Store(package / "scan.db", create=False).findings()
+    assert {finding.api for finding in kept} == {"scanned_package.ops._Soft.apply"}
+
+
+def test_its_script_imports_the_package_and_fails_by_itself(scanned, tmp_path):
+    _, _, package = scanned
+    kept = Store(package / "scan.db", create=False).findings()
+    script = next(f.script for f in kept if f.title.startswith("wrong gradient"))
+    assert "import scanned_package.ops" in script
+    assert "gradfuzz." not in script
+    (tmp_path / "repro.py").write_text(script)
+    done = subprocess.run([sys.executable, "repro.py"], cwd=tmp_path, env={"PYTHONPATH": str(package)}, capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr
+
+
+def test_what_cannot_be_called_is_listed_with_the_reason(scanned):
+    _, text, _ = scanned
+    assert "5 hand-written derivatives" in text or "4 hand-written derivatives" in text
+    assert "TakesFunction.apply (torch.autograd.Function): not called: an argument of type builtin_function_or_method" in text
+    assert "it is made inside maker, so no program can name it" in text
+    assert "could not be imported: scanned_package.broken: ModuleNotFoundError" in text
+
+
+def test_a_recording_of_a_package_has_ranges_and_structure_and_no_numbers(package, monkeypatch):
+    monkeypatch.chdir(package)
+    monkeypatch.setenv("PYTHONPATH", ":".join([str(package), *sys.path]))
+    result = CliRunner().invoke(app, ["record", "--package", "scanned_package", "--to", "seeds.jsonl", "--", sys.executable, "use.py"])
+    assert result.exit_code == 0, result.output
+    rows = [json.loads(line) for line in (package / "seeds.jsonl").read_text().splitlines()]
+    soft = next(row for row in rows if row["api"] == "scanned_package.ops._Soft.apply")
+    x, labels = (statement["tensor"] for statement in soft["program"]["statements"][:2])
+    assert (x["shape"], x["structure"], x["values"]["kind"]) == ([3], "real", "normal")
+    assert (labels["grad"], labels["structure"]) == (False, "constant")
+
+
+def test_a_package_without_rules_is_said_to_have_none(monkeypatch, package):
+    monkeypatch.chdir(package)
+    result = CliRunner().invoke(app, ["scan", "json", "--target", "torch"])
+    assert result.exit_code == 2
+    assert "json: no hand-written derivative was found for torch" in result.output
+
+
+@pytest.mark.parametrize(("name", "as_lent"), [("json", "json"), ("os.path.join", "os.path:join"), ("nowhere.f", "nowhere.f")])
+def test_a_function_is_lent_by_its_name_too(name, as_lent):
+    assert lent([name]) == (as_lent,)

@@ -1,0 +1,86 @@
+"""Labels are true: given by mechanism and release, to what they mean, and where the library says what they quote."""
+
+from dataclasses import replace
+
+import pytest
+
+from gradfuzz.bugs.bug import bugs_of
+from gradfuzz.findings import labels as module
+from gradfuzz.findings.inside.documented import documented
+from gradfuzz.findings.labels import label_for, labels
+from gradfuzz.program import parse
+from gradfuzz.targets.homes import language_for
+from tests.bugs.made import made
+
+ROW = {"label": "known", "names": ["torch.sin"], "reason": "It is wrong for some reason or other.", "link": "https://a"}
+
+
+@pytest.fixture
+def rows(monkeypatch):
+    """Rows in the place of the target's own."""
+
+    def put(*chosen):
+        monkeypatch.setattr(module, "labels", lambda _: list(chosen))
+
+    return put
+
+
+def given(finding, version="2.0.0", said=None):
+    label = label_for("torch", finding.api, finding.rule, finding.verdict, finding.program, version, said)
+    return label.label if label else "new"
+
+
+def test_what_is_said_to_be_mended_and_shows_is_a_regression_and_comes_first(rows):
+    rows({**ROW, "fixed": "2.1.0"})
+    seen = made()
+    assert [given(seen, version) for version in ("2.0.1", "2.1.0", "2.10.0+cpu")] == ["known", "regression", "regression"]
+    again = replace(seen, version="2.1.0").relabelled()
+    other = made("torch.cos", times=1000)
+    bugs = bugs_of([other, again])
+    assert bugs[0].leading is not other and bugs[0].severity.grade.name == "regression" and bugs[0].label_name == "regression"
+
+
+def test_a_label_holds_for_its_releases_modes_types_and_arguments(rows):
+    rows({**ROW, "releases": "1.12..2.1"})
+    assert [given(made(), version) for version in ("1.11.0", "1.12.0", "2.1.0", "2.2.0")] == ["new", "known", "known", "new"]
+    rows({**ROW, "first": "f"})
+    assert given(made(scenarios=["reverse-over-forward", "forward-over-forward"])) == "known"
+    assert given(made(scenarios=["forward", "reverse"])) == given(made(scenarios=["forward-over-reverse"])) == "new"
+    rows({**ROW, "types": ["complex128"]})
+    text = 'x = tensor((2,), "complex128", full(1.0))\ny = torch.sin(x)\n'
+    assert given(made()) == "new" and given(made(text=text)) == "known"
+    rows({**ROW, "given": "padding_idx"})
+    assert given(made()) == "new"
+    assert given(made(text='x = tensor((2,), "float64", full(1.0))\ny = torch.sin(x, padding_idx=0)\n')) == "known"
+
+
+def test_what_is_called_documented_is_said_by_the_release_under_test(rows):
+    rows({**ROW, "label": "by-design", "quote": "the gradient is undefined"})
+    assert given(made(), said=["torch.sin: Here the gradient is undefined."]) == "by-design"
+    assert given(made(), said=["torch.sin: The gradient is fine."]) == given(made(), said=[]) == "new"
+
+
+def test_the_docstrings_of_siblings_are_read(torch_target):
+    said = documented(torch_target, "torch.nn.functional.lp_pool2d")
+    assert any("torch.nn.LPPool2d" in sentence and "gradient" in sentence for sentence in said)
+    assert any("torch.Tensor.scatter_" in sentence and "not unique" in sentence for sentence in documented(torch_target, "torch.scatter"))
+    assert documented(torch_target, "torch.no_such_function") == [] == documented(torch_target, "torch.linalg.pinv")
+
+
+def test_every_quote_of_a_label_stands_in_the_docstring_that_it_names(torch_target):
+    for row in labels("torch"):
+        if "quote" in row:
+            api = row["names"][0].replace("*", "x")
+            assert any(row["quote"] in sentence for sentence in documented(torch_target, api)), row
+
+
+@pytest.mark.parametrize("api, kind, scenarios", [
+    ("torch.detach", "gradient", ["reverse-over-forward"]), ("torch.linalg.solve_triangular", "gradient", ["reverse-over-forward"]),
+    ("torch.linalg.pinv", "gradient", ["reverse"]), ("torch.linalg.lstsq", "gradient", ["reverse"]),
+    ("torch.nn.CTCLoss", "crash", ["reverse"]),
+    ("torch.cholesky_solve", "gradient", ["reverse", "forward"]), ("torch.logcumsumexp", "nonfinite", ["forward"]),
+])  # fmt: skip
+def test_a_label_is_not_given_to_its_neighbours(api, kind, scenarios):
+    program = parse('x = tensor((2, 2), "float64", full(1.0))\ny = torch.sin(x)\n', language_for("torch"))
+    finding = made(api, kind, scenarios)
+    assert label_for("torch", api, "", finding.verdict, program, "2.13.0") is None

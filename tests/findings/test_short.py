@@ -1,0 +1,133 @@
+"""Scripts to paste: short, in the library's own words, and never shown unless they show the bug by themselves."""
+
+import json
+import math
+import subprocess
+import sys
+
+import pytest
+
+from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.short import MOST_LINES, question, showed, spellings
+from gradfuzz.findings.shown import Short
+from gradfuzz.oracles.check import Options, examine
+from gradfuzz.oracles.verdict import Verdict
+from gradfuzz.program import parse, to_json
+from gradfuzz.targets.base.scenario import Scenario, nestings
+from gradfuzz.targets.homes import language_for
+from gradfuzz.worker.pinpoint import pinpoint
+
+# Runs scripts one after the other in one process, as each would run by itself, and prints their ends.
+ALL = """
+import contextlib, io, json, sys
+ends = []
+for source in json.load(sys.stdin):
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said):
+            exec(compile(source, "bug.py", "exec"), {"__name__": "__main__"})
+        ends.append([0, said.getvalue()])
+    except SystemExit as end:
+        ends.append([end.code, said.getvalue()])
+print("ENDS" + json.dumps(ends))
+"""
+
+
+def ends(scripts, **more):
+    done = subprocess.run([sys.executable, "-c", ALL], input=json.dumps(scripts), capture_output=True, text=True, timeout=300, **more)
+    assert "ENDS" in done.stdout, done.stderr[-2000:]
+    return json.loads(done.stdout.rpartition("ENDS")[2])
+
+
+def seen(target, text, order=1, **more):
+    """A finding as a worker sees it, and what pinpoints it."""
+    program = parse(text, target.language)
+    verdict = next(v for v in examine(target, program, Options(order)).findings if v.oracle != "status")
+    finding = Finding("torch", "2.13.0", program.api, verdict, program, True, modules=("planted_torch",), **more)
+    return finding, pinpoint(target, question(finding))["shown"]
+
+
+X = 'x = tensor((2, 2), "float64", arange(1.0, 1.0))\n'
+
+
+PLANTED = [
+    ("wrong_backward", "healthy", 1, X), ("wrong_jvp", "healthy", 1, X), ("wrong_second", "healthy", 2, X),
+    ("nan_at_zero", "safe_at_zero", 1, 'x = tensor((2,), "float64", full(0.0))\n'),
+]  # fmt: skip
+
+
+def test_a_planted_bug_is_shown_in_few_lines_and_its_healthy_twin_is_not_accused(torch_target, planted_path):
+    cases = [seen(torch_target, f"{text}y = planted_torch.{function}(x)\n", order) for function, _, order, text in PLANTED]
+    shorts = [next(spellings(finding, shown)) for finding, shown in cases]
+    twins = [short.script.replace(function, twin) for short, (function, twin, _, _) in zip(shorts, PLANTED)]
+    found = ends([short.script for short in shorts] + twins, cwd=planted_path)
+    assert [status for status, _ in found] == [1] * len(shorts) + [0] * len(twins), found
+    for short, (status, output) in zip(shorts, found):
+        assert short.lines <= MOST_LINES and "noise" not in short.script and "rng" not in short.script
+        assert showed(short, status, output).output == output
+        assert showed(short, 0, output) is None and showed(short, 1, "Traceback") is None
+        assert showed(short, 1, output.replace(repr(short.actual), "77.5")) is None  # it shows something, and not this
+    assert math.isnan(shorts[-1].actual) and shorts[-1].source == "a difference quotient"
+
+
+def test_what_is_right_cannot_be_pinpointed(torch_target):
+    program = parse(f"{X}y = planted_torch.healthy(x)\n", torch_target.language)
+    job = {"program": to_json(program), "scenarios": ["reverse", "forward"], "kind": "gradient", "element": "x[0, 1]"}
+    assert pinpoint(torch_target, job) == {"shown": None}
+
+
+def test_vectors_of_a_decomposition_are_left_to_the_long_script(torch_target):
+    program = parse('x = tensor((2, 2), "float64", listed([2.0, 1.0, 1.0, 3.0]), structure="symmetric")\ny = torch.linalg.eigh(x)\n',
+                    torch_target.language)  # fmt: skip
+    job = {"program": to_json(program), "scenarios": ["reverse"], "kind": "gradient", "element": None}
+    assert pinpoint(torch_target, job) == {"shown": None}
+
+
+SINES = {"torch": "torch.sin(x)", "jax": "jax.numpy.sin(x)", "tensorflow": "tf.math.sin(x)"}
+DERIVATIVES = {1: math.cos(2.0), 2: -math.sin(2.0), 3: -math.cos(2.0)}
+
+
+def told(target, modes, factor, by, complex_=False):
+    """A finding that says of the sine's derivative at 2 that it is right, or that it is not."""
+    dtype, numbers = ("complex128", "listed([complex(1.0, 0.0), complex(2.0, 0.0)])") if complex_ else ("float64", "listed([1.0, 2.0])")
+    program = parse(f'x = tensor((2,), "{dtype}", {numbers})\ny = {SINES[target]}\n', language_for(target))
+    order, scenario = len(modes), Scenario(tuple(modes))
+    verdict = Verdict("disagree", "gradient", "gradient", order, [scenario], "differs", 1.0, 2.0, 1e-9)
+    place = {"number": 0, "index": [1], "part": 0, "complex": complex_, "name": "x", "shape": [2], "direction": None}
+    right = DERIVATIVES[order]
+    shown = {
+        "scenario": scenario.name, "output": place, "outputs": 1, "weights": {}, "along": [place] * order, "actual": right, "agree": [],
+        "tolerance": 1e-3, "by": by, "right": right * factor, "step": 1e-4,
+    }  # fmt: skip
+    return Finding(target, "0", program.api, verdict, program, True), shown
+
+
+@pytest.mark.parametrize("target", SINES)
+def test_every_nesting_is_spelt_for_every_library(target):
+    every = [s.modes for order in (1, 2) for s in nestings(order)]
+    every += [("r", "r", "r"), ("f", "r", "f")] if target != "tensorflow" else []  # three tapes take more lines than there are
+    cases = [(modes, factor, by, False) for modes in every for factor, by in ((1.0, "proof"), (1.5, "proof"), (1.0, "difference"))]
+    cases += [(("r",), 1.0, "forward", False), (("f",), 1.5, "reverse", False)]
+    cases += [(modes, 1.0, "proof", True) for modes in (("r",), ("f",), ("r", "r"))]
+    scripts = [next(spellings(*told(target, *case))).script for case in cases]
+    wanted = [1 if factor != 1.0 and by == "proof" else 0 for _, factor, by, _ in cases]
+    found = ends(scripts)
+    assert [status for status, _ in found] == wanted, [(c, s) for c, s, w in zip(cases, found, wanted) if s[0] != w]
+
+
+def test_names_of_the_script_s_own_are_left_to_it():
+    finding, shown = told("torch", ("f",), 1.0, "difference")
+    text = 'u = tensor((2,), "float64", listed([1.0, 2.0]))\nf = torch.sin(u)\n'
+    finding = Finding("torch", "0", "torch.sin", finding.verdict, parse(text, language_for("torch")), True)
+    place = {**shown["along"][0], "name": "u_"}
+    script = next(spellings(finding, {**shown, "along": [place]})).script
+    assert "u_ = torch.tensor([1.0, 2.0]" in script and "f(u_ + 0.0001 * u)" in script
+    assert "u_" in json.dumps(question(finding)["program"])
+
+
+def test_a_short_script_is_kept_and_comes_first():
+    short = Short("print(1)\n", "1\n", "d y / d x", "reverse", float("nan"), 1.0, "proven")
+    finding, _ = told("torch", ("r",), 1.0, "proof")
+    kept = Finding.from_json(json.loads(json.dumps(Finding(**{**vars(finding), "short": short, "script": "long"}).to_json())))
+    assert kept.to_paste == "print(1)\n" and kept.short.what == short.what and math.isnan(kept.short.actual)
+    assert finding.to_paste == finding.script
