@@ -28,7 +28,7 @@ from gradfuzz.store.folding import FOLDED
 from gradfuzz.store.reading import BatchRow
 from gradfuzz.surveys.depth import Depths
 from gradfuzz.surveys.profiles import chosen
-from gradfuzz.surveys.schedule import Batch, Schedule
+from gradfuzz.surveys.schedule import ROUND, Batch, Schedule, round_for
 from gradfuzz.targets.base.scenario import Scenario
 from gradfuzz.targets.base.seeds import SHARDS
 from gradfuzz.targets.homes import language_for
@@ -58,6 +58,8 @@ def run_mutants(config: Config, store_path: Path, resume: bool, watcher: Watcher
         # What people asked for must be there before anything is written; else a campaign begins with the first seeds.
         plain = not (given or config.apis or config.signatures)
         seeds = Reading(opened.pool, watcher.say) if plain else Parts([_seeds(config, given, opened.pool, watcher)])
+        if not opened.config.round:
+            opened.config = replace(opened.config, round=ROUND if resume else round_for(opened.pool.size))
         store = opened.begin()
         now = time.monotonic()
         state = State("mutants", now, now + config.seconds if config.seconds else None, config.mutants)
@@ -122,7 +124,9 @@ class Mutants:
         self.pool = pool
         choice = chosen(config.launch.target, config.profile, config.ways).only(pool.ways)
         self.depths = Depths(config.order, config.scenarios, config.seed, choice, pool.family, config.device)
-        self.schedule = Schedule([], config.seed, pool.family, self.depths.choice.swept is not None, last=False, shard=config.shard)
+        self.schedule = Schedule([], config.seed, pool.family, self.depths.choice.swept is not None, last=False, shard=config.shard,
+            size=config.round or ROUND,
+        )  # fmt: skip
         self.reading = reading
         self.language = language_for(config.launch.target, config.launch.modules)
         self._programs: dict[int, Program] = {}  # of seeds, as far as they were needed

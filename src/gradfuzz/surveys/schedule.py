@@ -36,17 +36,25 @@ LATER_COVER_OF_FAMILIES = 64
 # at it has more energy.
 LATER_FAMILIES = 2
 UNSEEN = 4.0
-# Batches in a later round: so many, and later on such a part of what was done before. So a cluster has enough to do while the round before
-# is waited for, and what is learnt is never much older than the campaign. It hangs on nothing but the plan: one worker and a thousand
-# make the same. Of two in three the APIs have a turn each, so that none starves: the design of its leading seed goes on, and
-# where nothing is left of it some seed is mutated. The others go to where something new was seen.
+# Batches in a later round, unless the campaign says otherwise. Of two in three the APIs have a turn each, so that none starves: the design
+# of its leading seed goes on, and where nothing is left of it some seed is mutated. The others go to where something new was seen.
 ROUND = 256
-ROUND_SHARE = 1 / 4
 IN_TURN = 2 / 3
-# What a batch costs whoever plans it and takes it in is the same for few mutants and for many: the further a campaign has come, the larger
-# its batches are, by one more of the first size for so many.
+# A cluster needs longer rounds: all must have something to do while the slowest batch of the round before the last is waited for, which may
+# take a hundred times as long as others. So many batches for each worker, in powers of two.
+ROUND_OF_EACH = 32
+# What a batch costs whoever plans it and takes it in is the same for few mutants and for many: in longer rounds batches are larger, by one
+# more of the usual size for so many batches of a round.
 LARGER_EVERY = 4096
 MOST_LARGER = 8
+
+
+def round_for(workers: int) -> int:
+    """How long the rounds of a campaign are that begins with so many workers: a part of its plan, which whoever goes on with it keeps."""
+    needed = ROUND_OF_EACH * workers
+    return max(ROUND, 1 << (needed - 1).bit_length())
+
+
 # The plan of a round knows nothing of the last one: a design that went on there waits.
 DESIGN_EVERY = 2
 # A mutant that brought something new becomes a seed: so many of an API at most, one of a batch.
@@ -88,10 +96,12 @@ class Schedule:
     """
 
     def __init__(
-        self, apis: Sequence[str], seed: int, family: int = 1, sweep: bool = False, last: bool = True, shard: Shard = WHOLE
+        self, apis: Sequence[str], seed: int, family: int = 1, sweep: bool = False, last: bool = True, shard: Shard = WHOLE,
+        size: int = ROUND,
     ) -> None:  # fmt: skip
         """`apis`: one for each seed; unless they are the `last`, more come with `grow`. `sweep`: every API has a turn of its own in a
-        compiled way, early on."""
+        compiled way, early on. `size`: batches in a later round."""
+        self._size = size
         self.apis: list[str] = []
         self.seed = seed
         self._family, self._sweep, self._shard = family, sweep, shard
@@ -161,7 +171,7 @@ class Schedule:
     def _plan_round(self, number: int) -> None:
         """The next round. Of those before it, all but the last two are done: nobody asks for their batches any more."""
         begin = self._ends[-1]
-        batches = self._later_round(number, begin, max(ROUND, int(begin * ROUND_SHARE)))
+        batches = self._later_round(number, begin)
         self._rounds = {old: kept for old, kept in self._rounds.items() if old >= number - 2}
         self._rounds[number] = batches
         self._ends.append(begin + len(batches))
@@ -204,14 +214,15 @@ class Schedule:
         self._first.append(Batch(number, index, f"{self.seed}:{number}", start, count, elsewhere=elsewhere, **more))
         self._seen.add(index)
 
-    def _later_round(self, round_number: int, begin: int, size: int) -> list[Batch]:
+    def _later_round(self, round_number: int, begin: int) -> list[Batch]:
+        size = self._size
         chance = random.Random(f"{self.seed}:round:{round_number}")
         own = set(self._own)
         energies = [energy / (1 + self._again[api]) if api in own else 0.0 for energy, api in zip(self._energy, self.apis)]
         chosen = [self._next_in_turn(chance, energies, round_number) for _ in range(int(size * IN_TURN))]
         chosen += chance.choices(range(len(self.apis)), energies, k=size - len(chosen))
         chance.shuffle(chosen)
-        larger = min(MOST_LARGER, max(1, begin // LARGER_EVERY))
+        larger = min(MOST_LARGER, max(1, size // LARGER_EVERY))
         batches = []
         for number, index in enumerate(chosen, begin):
             cover = self._covers[self.apis[index]] if self._goes_on(index, round_number) else None
