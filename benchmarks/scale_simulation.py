@@ -39,8 +39,9 @@ from gradfuzz.worker.batch import MOST_SECONDS
 
 MESSAGE = 0.001  # seconds
 NODE = 16  # workers
-WARM, LEAST = 0.75, 6000  # of the batches; batches of a simulation at least
-BATCHES_A_WORKER, MOST = 60, 20_000
+WARM, LEAST = 0.6, 16_000  # of the batches; batches of a simulation at least
+BATCHES_A_WORKER, MOST = 20, 40_000
+FEW = 128  # workers: with more, batches are larger
 USUAL_MUTANTS = 24  # of a batch, in the first and later rounds
 USUAL = 0.05  # seconds of a job that the recording does not have
 
@@ -71,6 +72,7 @@ class Recording(Pool):
 
 
 def record(path: Path, seconds: float, target: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file, tempfile.TemporaryDirectory() as folder:
         Recording.file = file
         engine_room.Pool = Recording  # type: ignore[misc]
@@ -232,7 +234,7 @@ def simulate(costs: Costs, about: dict[str, Any], target: str, workers: int, pro
     engine_room._executor = executor
     triage_room.Desk = SilentDesk  # type: ignore[misc, assignment]
     launch = _launch(target)
-    config = Config(launch, seconds=None, mutants=batches * USUAL_MUTANTS * (3 if batches > 2 * LEAST else 1), workers=workers)
+    config = Config(launch, seconds=None, mutants=batches * USUAL_MUTANTS * (3 if workers > FEW else 1), workers=workers)
     profiler = cProfile.Profile() if profile else None
     with tempfile.TemporaryDirectory() as folder:
         if profiler:

@@ -14,12 +14,12 @@ from gradfuzz.engine.shard import WHOLE, Shard
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.store import Lesson
-from gradfuzz.surveys.schedule import ROUND, Schedule
+from gradfuzz.surveys.schedule import FIRST_COVER, ROUND, Schedule
 from tests.surveys.test_schedule import APIS, run
 
 PLANTED = Path(__file__).parent.parent / "planted" / "planted_torch.py"
 FUNCTIONS = ("planted_torch.wrong_backward", "planted_torch.wrong_output", "torch.sin", "torch.exp", "torch.cos")
-FIRST_ROUND = 5 * (8 + 88)  # mutants: a first look at each API, and the values of its design
+FIRST_ROUND = 5 * FIRST_COVER  # mutants: a first look at each API, and the values of its design
 
 
 def lesson(batch):
