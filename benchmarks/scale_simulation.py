@@ -39,8 +39,8 @@ from gradfuzz.worker.batch import MOST_SECONDS
 
 MESSAGE = 0.001  # seconds
 NODE = 16  # workers
-WARM, LEAST = 0.6, 16_000  # of the batches; batches of a simulation at least
-BATCHES_A_WORKER, MOST = 20, 40_000
+WARM, LEAST = 0.6, 10_000  # of the batches; batches of a simulation at least
+BATCHES_A_WORKER, MOST = 20, 20_000
 FEW = 128  # workers: with more, batches are larger
 USUAL_MUTANTS = 24  # of a batch, in the first and later rounds
 USUAL = 0.05  # seconds of a job that the recording does not have
@@ -135,6 +135,10 @@ class Simulated(Executor):
         self._left = time.process_time()
         self.history: list[tuple[float, float, int]] = []  # virtual time, seconds of work done, batches
         self._work, self.batches = 0.0, 0
+
+    @property
+    def hungry(self) -> bool:
+        return len(self.jobs.waiting) < LEASES * self.size
 
     @property
     def idle(self) -> bool:

@@ -209,7 +209,7 @@ def test_a_mutant_that_brings_what_is_known_is_no_seed():
 
 
 def test_rounds_are_longer_and_batches_larger_where_there_are_many_workers():
-    assert round_for(1) == round_for(8) == ROUND and round_for(9) == 2 * ROUND and round_for(1000) == 1 << 15
+    assert round_for(1) == round_for(4) == ROUND and round_for(5) == 2 * ROUND and round_for(1000) == 1 << 16
     usual = run(Schedule(APIS, 0), FIRST_ROUND + 1, dull)[-1]
     large = run(Schedule(APIS, 0, size=1 << 15), FIRST_ROUND + 1, dull)[-1]
     assert large.mutants == 8 * usual.mutants

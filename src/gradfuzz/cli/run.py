@@ -62,7 +62,7 @@ def run(
     workers: Annotated[Optional[int], typer.Option(min=1, max=MOST_WORKERS, help="Worker processes; one per core by default.")] = None,
     round_size: Annotated[
         Optional[int],
-        typer.Option("--round", min=256, max=2**24, help="Batches planned at a time; decides later mutants. 32 a worker, at least 256."),
+        typer.Option("--round", min=256, max=2**24, help="Batches planned at a time; decides later mutants. 64 a worker, at least 256."),
     ] = None,
     executor: Annotated[str, typer.Option(help="Where workers run: local, or ray for all nodes of a Ray cluster.")] = LOCAL,
     ray_address: Annotated[

@@ -42,7 +42,7 @@ ROUND = 256
 IN_TURN = 2 / 3
 # A cluster needs longer rounds: all must have something to do while the slowest batch of the round before the last is waited for, which may
 # take a hundred times as long as others. So many batches for each worker, in powers of two.
-ROUND_OF_EACH = 32
+ROUND_OF_EACH = 64
 # What a batch costs whoever plans it and takes it in is the same for few mutants and for many: in longer rounds batches are larger, by one
 # more of the usual size for so many batches of a round.
 LARGER_EVERY = 4096
