@@ -84,6 +84,11 @@ def rows(path, statement):
         return sorted(db.execute(statement))
 
 
+def batches(path):
+    told = rows(path, "select number, api, until, counts, reasons from batches")
+    return [(number, api, until, json.loads(counts), json.loads(reasons)) for number, api, until, counts, reasons in told]
+
+
 def test_two_real_shards_do_together_what_one_campaign_does(tmp_path):
     shutil.copy(PLANTED, tmp_path)
     seeds = (f'x = tensor((2, 3), "float64", uniform(0.5, 2.0, seed=1))\ny = {name}(x)\n' for name in FUNCTIONS)
@@ -97,8 +102,8 @@ def test_two_real_shards_do_together_what_one_campaign_does(tmp_path):
     merged = subprocess.run([sys.executable, "-m", "gradfuzz", "merge", "1.db", "2.db", "--store", "both.db"], cwd=tmp_path, text=True,
                             capture_output=True)  # fmt: skip
     assert merged.returncode == 0 and "shards 1, 2 of 2" in merged.stdout, merged.stdout + merged.stderr
-    batches = "select number, api, counts, reasons, until from batches"
-    assert rows(tmp_path / "both.db", batches) == rows(tmp_path / "whole.db", batches)
+    both, whole = (batches(tmp_path / name) for name in ("both.db", "whole.db"))
+    assert both == whole
     found = "select key, id, confirmed, sum(times) from findings group by key"
     wanted = rows(tmp_path / "whole.db", found)
     assert rows(tmp_path / "both.db", found) == wanted and any(confirmed for _, _, confirmed, _ in wanted)
