@@ -7,7 +7,7 @@ SHELL := /bin/bash
 
 MLX := examples/mlx_target
 
-.PHONY: run test test-all lint types lines unit old-python pythons cluster example elsewhere bench docs wheel clean
+.PHONY: run test test-all lint types lines unit old-python pythons cluster soak example elsewhere bench docs wheel clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -92,6 +92,11 @@ bench: $(VENV)/.test  ## the tables of docs/benchmarks.md
 	-$(BIN)/python benchmarks/check_gradients_cost.py
 	$(BIN)/python benchmarks/jax_check_grads_ratio.py 12
 	$(BIN)/python benchmarks/tensorflow_compute_gradient_ratio.py 8 50
+	$(BIN)/python benchmarks/scale_simulation.py record build/costs.jsonl
+	$(BIN)/python benchmarks/scale_simulation.py simulate build/costs.jsonl 1 10 100 1000 10000
+
+soak: $(VENV)/.test  ## an hour in which nothing may grow
+	$(BIN)/python benchmarks/soak.py torch 1h
 
 $(VENV)/.docs: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[docs]"

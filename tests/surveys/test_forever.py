@@ -52,9 +52,9 @@ def test_a_plan_that_remembers_goes_on_with_designs_and_grown_seeds():
 
     cover = Cover(3, 3, ran=1)
     schedule = Schedule(APIS, 1)
-    plain = list(Schedule(APIS, 1)._rounds[0])
+    plain = list(Schedule(APIS, 1)._first)
     schedule.remember({"api0": Lesson(["f"], {"size": [9, 0]}, cover=cover, grown=[["f", {"a": "program"}]]), "gone": Lesson(["g"])})
-    first = schedule._rounds[0]
+    first = schedule._first
     assert [b.number for b in first] == [b.number for b in plain] and schedule.features == {"f"}
     assert {b.cover for b in first if b.start and APIS[b.seed_index] == "api0"} == {cover}
     assert schedule.grown == [("api0", {"a": "program"})] and schedule.apis[-1] == "api0"

@@ -5,7 +5,7 @@ from collections import Counter
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.store import Lesson
 from gradfuzz.surveys.depth import DEEP_BATCH_EVERY
-from gradfuzz.surveys.schedule import MOST_GROWN_OF_API, ROUND, Schedule
+from gradfuzz.surveys.schedule import MOST_GROWN_OF_API, ROUND, Schedule, round_for
 
 APIS = [f"api{n // 3}" for n in range(30)]  # ten APIs with three seeds each
 FIRST_ROUND = len(APIS) + 10  # every seed, and the designs of ten APIs
@@ -206,3 +206,16 @@ def test_a_mutant_that_brings_what_is_known_is_no_seed():
     schedule = Schedule(APIS, 0)
     run(schedule, FIRST_ROUND + 2 * ROUND, lambda batch: Lesson(["rule|f"], grown=[["f", {}]]))
     assert len(schedule.grown) == 1
+
+
+def test_rounds_are_longer_and_batches_larger_where_there_are_many_workers():
+    assert round_for(1) == round_for(4) == ROUND and round_for(5) == 2 * ROUND and round_for(1000) == 1 << 16
+    usual = run(Schedule(APIS, 0), FIRST_ROUND + 1, dull)[-1]
+    large = run(Schedule(APIS, 0, size=1 << 15), FIRST_ROUND + 1, dull)[-1]
+    assert large.mutants == 8 * usual.mutants
+
+
+def test_done_rounds_are_forgotten():
+    schedule = Schedule(APIS, 0)
+    run(schedule, FIRST_ROUND + 40 * ROUND, dull)
+    assert sum(map(len, schedule._rounds.values())) <= 3 * ROUND and len(schedule._lessons) <= 3 * ROUND

@@ -14,12 +14,12 @@ from gradfuzz.engine.shard import WHOLE, Shard
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.store import Lesson
-from gradfuzz.surveys.schedule import ROUND, Schedule
+from gradfuzz.surveys.schedule import FIRST_COVER, ROUND, Schedule
 from tests.surveys.test_schedule import APIS, run
 
 PLANTED = Path(__file__).parent.parent / "planted" / "planted_torch.py"
 FUNCTIONS = ("planted_torch.wrong_backward", "planted_torch.wrong_output", "torch.sin", "torch.exp", "torch.cos")
-FIRST_ROUND = 5 * (8 + 88)  # mutants: a first look at each API, and the values of its design
+FIRST_ROUND = 5 * FIRST_COVER  # mutants: a first look at each API, and the values of its design
 
 
 def lesson(batch):
@@ -30,9 +30,9 @@ def lesson(batch):
 @pytest.mark.parametrize("of", [2, 3, 16])
 def test_first_rounds_are_disjoint_and_together_the_whole(of, family):
     whole = Schedule(APIS, 7, family)
-    wanted = [whole.batch(number) for number in range(len(whole._rounds[0]))]
+    wanted = [whole.batch(number) for number in range(len(whole._first))]
     shards = [Schedule(APIS, 7, family, shard=Shard(number, of)) for number in range(1, of + 1)]
-    own = [b for s in shards for b in s._rounds[0] if not b.elsewhere]
+    own = [b for s in shards for b in s._first if not b.elsewhere]
     assert sorted(own, key=lambda b: b.number) == wanted
 
 
@@ -84,6 +84,11 @@ def rows(path, statement):
         return sorted(db.execute(statement))
 
 
+def batches(path):
+    told = rows(path, "select number, api, until, counts, reasons from batches")
+    return [(number, api, until, json.loads(counts), json.loads(reasons)) for number, api, until, counts, reasons in told]
+
+
 def test_two_real_shards_do_together_what_one_campaign_does(tmp_path):
     shutil.copy(PLANTED, tmp_path)
     seeds = (f'x = tensor((2, 3), "float64", uniform(0.5, 2.0, seed=1))\ny = {name}(x)\n' for name in FUNCTIONS)
@@ -97,8 +102,8 @@ def test_two_real_shards_do_together_what_one_campaign_does(tmp_path):
     merged = subprocess.run([sys.executable, "-m", "gradfuzz", "merge", "1.db", "2.db", "--store", "both.db"], cwd=tmp_path, text=True,
                             capture_output=True)  # fmt: skip
     assert merged.returncode == 0 and "shards 1, 2 of 2" in merged.stdout, merged.stdout + merged.stderr
-    batches = "select number, api, counts, reasons, until from batches"
-    assert rows(tmp_path / "both.db", batches) == rows(tmp_path / "whole.db", batches)
+    both, whole = (batches(tmp_path / name) for name in ("both.db", "whole.db"))
+    assert both == whole
     found = "select key, id, confirmed, sum(times) from findings group by key"
     wanted = rows(tmp_path / "whole.db", found)
     assert rows(tmp_path / "both.db", found) == wanted and any(confirmed for _, _, confirmed, _ in wanted)

@@ -60,6 +60,10 @@ def run(
     ways: Annotated[Optional[str], typer.Option(help="Exactly these ways, as in aot_eager,batched; `gradfuzz targets` lists them.")] = None,
     device: Annotated[str, typer.Option(help="Compare the processor with this device, as in cuda.")] = "",
     workers: Annotated[Optional[int], typer.Option(min=1, max=MOST_WORKERS, help="Worker processes; one per core by default.")] = None,
+    round_size: Annotated[
+        Optional[int],
+        typer.Option("--round", min=256, max=2**24, help="Batches planned at a time; decides later mutants. 64 a worker, at least 256."),
+    ] = None,
     executor: Annotated[str, typer.Option(help="Where workers run: local, or ray for all nodes of a Ray cluster.")] = LOCAL,
     ray_address: Annotated[
         Optional[str], typer.Option(help="The cluster, as in auto or 10.0.0.1:6379; by default the one that is there, else this machine.")
@@ -113,7 +117,7 @@ def run(
     config = Config(
         launch, seed, limit, mutants, tuple(api or ()) + names, listed, tuple(map(str, seeds or ())), order,
         _scenarios(scenario or [], order or DEFAULT_ORDER), profile, named, device,
-        workers or (0 if cluster is not None else os.cpu_count() or 1), cluster=cluster,
+        workers or (0 if cluster is not None else os.cpu_count() or 1), cluster=cluster, round=round_size or 0,
         python_said=where.said, samples=samples, shard=Shard.named(shard) if shard is not None else WHOLE,
     )  # fmt: skip
     with watching() as display:

@@ -169,8 +169,8 @@ class RayExecutor(Executor):
 
     @property
     def hungry(self) -> bool:
-        """Enough is ready to be leased to whoever has room next."""
-        return len(self.jobs.waiting) < max(1, self.size)
+        """Whether less is ready than all nodes may come to ask for while answers are taken in."""
+        return len(self.jobs.waiting) < max(1, LEASES * self.size)
 
     @property
     def idle(self) -> bool:

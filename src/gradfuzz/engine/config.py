@@ -15,6 +15,7 @@ from gradfuzz.targets.base.scenario import Scenario
 
 DEFAULT_SECONDS = 300.0
 MOST_ORDER = 4
+MOST_ROUND = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Config:
     shrink_seconds: float = 4.0
     python_said: bool = False  # whether the interpreter was named, or is just the one that is there
     samples: bool = False  # the library's own seeds beside those of files
+    round: int = 0  # batches that are planned at a time; 0: as many as the workers need that there are at the beginning
     cluster: Cluster | None = None  # where the workers are, if not here
     shard: Shard = WHOLE  # of the APIs; the other shards' are left to them
     follows: bool = False  # it takes over what the store's last campaign of its kind knew
@@ -93,8 +95,15 @@ def _read(data: Any) -> Config:
         ),
         **texts, **numbers, shrink_seconds=_number(data["shrink_seconds"], float), source=_text(data["source"]),
         samples=data.get("samples") is True, shard=Shard.from_json(data["shard"]) if "shard" in data else WHOLE,
+        round=_round(data.get("round", 0)),
         profile=_text(data.get("profile", "default")), ways=_texts(data.get("ways", ())), device=_text(data.get("device", "")),
     )  # fmt: skip
+
+
+def _round(value: Any) -> int:
+    if _number(value, int) > MOST_ROUND:
+        raise ValueError(f"a round of {value}")
+    return int(value)
 
 
 def _text(value: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 from gradfuzz.cluster.ray_executor import RayExecutor
@@ -159,23 +159,32 @@ class Engine:
         self._running[job] = task
 
     def _handle(self, events: list[Event]) -> None:
+        ours: list[Event] = []
+        others: list[Event] = []
         for event in events:
-            task = self._running.get(event.job["id"])
-            if task is None:
-                if self.triage is not None and event.kind in ("done", "died"):
-                    self.triage.handle(event)
-            elif event.kind == "suspicion":
-                self._told.setdefault(event.job["id"], []).append(Suspicion.from_json(event.data))
-            elif event.kind == "again":
-                self._told.pop(event.job["id"], None)
-            else:
-                del self._running[event.job["id"]]
-                for suspicion in self._told.pop(event.job["id"], ()):
-                    self._survey.suspected(task, suspicion)
-                self._ended(task, event)
+            (ours if event.job["id"] in self._running else others).append(event)
+        # What was answered is written at once: a transaction costs more than what is in it. Nothing of it has been told to anybody yet.
+        with self.store.transaction() if ours and self.store is not None else nullcontext():
+            for event in ours:
+                self._hear(self._running[event.job["id"]], event)
         if self.triage is not None:
+            for event in others:
+                if event.kind in ("done", "died"):
+                    self.triage.handle(event)
             self.triage.collect()
         self._tick()
+
+    def _hear(self, task: Task, event: Event) -> None:
+        number = event.job["id"]
+        if event.kind == "suspicion":
+            self._told.setdefault(number, []).append(Suspicion.from_json(event.data))
+        elif event.kind == "again":
+            self._told.pop(number, None)
+        else:
+            del self._running[number]
+            for suspicion in self._told.pop(number, ()):
+                self._survey.suspected(task, suspicion)
+            self._ended(task, event)
 
     def _ended(self, task: Task, event: Event) -> None:
         if event.kind == "died":

@@ -74,4 +74,4 @@ def predecessor(store: Store, target: str, version: str, config: dict[str, objec
     return int(last["id"]) if same else None
 
 
-_FREE = ("seed", "seconds", "mutants", "workers", "cluster", "launch", "python_said", "follows")
+_FREE = ("seed", "seconds", "mutants", "workers", "cluster", "launch", "python_said", "follows", "round")

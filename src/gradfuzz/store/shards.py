@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 # What may differ between shards of one campaign: which part each is, how long it ran and on what machine.
-_OWN = ("shard", "workers", "seconds", "mutants", "python_said", "launch", "cluster", "follows")
+_OWN = ("shard", "workers", "seconds", "mutants", "python_said", "launch", "cluster", "follows", "round")
 # Of the launch, what decides what is seen; interpreters lie elsewhere on every machine.
 _LAUNCH = ("target", "modules", "timeout", "memory", "ways", "device")
 Row = dict[str, Any]

@@ -18,7 +18,7 @@ from gradfuzz.mutate.edits import Edit
 from gradfuzz.oracles.check import Options
 from gradfuzz.oracles.verdict import CRASH, INCONCLUSIVE, RANK, TIMEOUT, Verdict
 from gradfuzz.pool.executor import Executor
-from gradfuzz.program import from_json, gate
+from gradfuzz.program import Program, from_json, gate
 from gradfuzz.seeds.files import file_seeds
 from gradfuzz.seeds.gather import choose, gather, signature_seeds
 from gradfuzz.seeds.library import Parts, Reading
@@ -28,7 +28,7 @@ from gradfuzz.store.folding import FOLDED
 from gradfuzz.store.reading import BatchRow
 from gradfuzz.surveys.depth import Depths
 from gradfuzz.surveys.profiles import chosen
-from gradfuzz.surveys.schedule import Batch, Schedule
+from gradfuzz.surveys.schedule import ROUND, Batch, Schedule, round_for
 from gradfuzz.targets.base.scenario import Scenario
 from gradfuzz.targets.base.seeds import SHARDS
 from gradfuzz.targets.homes import language_for
@@ -43,6 +43,8 @@ GROWN = "mutant"  # where a seed comes from that was one
 MOST_APIS = 10**9
 # Batches are taken in by number; while one hangs, so many others may run ahead of it.
 AHEAD = 512
+# With many workers one that takes its time would soon hold up all others. What they say meanwhile is kept: some kilobytes a batch.
+AHEAD_OF_EACH, MOST_AHEAD = 64, 100_000
 
 
 def run_mutants(config: Config, store_path: Path, resume: bool, watcher: Watcher) -> State:
@@ -56,6 +58,8 @@ def run_mutants(config: Config, store_path: Path, resume: bool, watcher: Watcher
         # What people asked for must be there before anything is written; else a campaign begins with the first seeds.
         plain = not (given or config.apis or config.signatures)
         seeds = Reading(opened.pool, watcher.say) if plain else Parts([_seeds(config, given, opened.pool, watcher)])
+        if not opened.config.round:
+            opened.config = replace(opened.config, round=ROUND if resume else round_for(opened.pool.size))
         store = opened.begin()
         now = time.monotonic()
         state = State("mutants", now, now + config.seconds if config.seconds else None, config.mutants)
@@ -120,9 +124,12 @@ class Mutants:
         self.pool = pool
         choice = chosen(config.launch.target, config.profile, config.ways).only(pool.ways)
         self.depths = Depths(config.order, config.scenarios, config.seed, choice, pool.family, config.device)
-        self.schedule = Schedule([], config.seed, pool.family, self.depths.choice.swept is not None, last=False, shard=config.shard)
+        self.schedule = Schedule([], config.seed, pool.family, self.depths.choice.swept is not None, last=False, shard=config.shard,
+            size=config.round or ROUND,
+        )  # fmt: skip
         self.reading = reading
         self.language = language_for(config.launch.target, config.launch.modules)
+        self._programs: dict[int, Program] = {}  # of seeds, as far as they were needed
         self._known_parts = 0  # of the seeds: those that the schedule knows
         self._grown_seeds = 0  # mutants that became seeds
         self._past = {row.api: row.lesson for number, row in self.store.finished_batches(self.number).items() if number >= FOLDED}
@@ -147,7 +154,7 @@ class Mutants:
 
     def tasks(self) -> Iterator[Task | None]:
         while not self._all_planned():
-            batch = self.schedule.batch(self.next_number) if len(self.running) < AHEAD else None
+            batch = self.schedule.batch(self.next_number) if len(self.running) < self._ahead() else None
             if batch is None:
                 yield self._to_read()  # nothing: the round before the last one is not done yet
                 continue
@@ -170,6 +177,9 @@ class Mutants:
                 self._take()
             else:
                 yield self._task(running)
+
+    def _ahead(self) -> int:
+        return max(AHEAD, min(AHEAD_OF_EACH * self.pool.size, MOST_AHEAD))
 
     def _all_planned(self) -> bool:
         return (self.config.mutants is not None and self.planned >= self.config.mutants) or self.schedule.over(self.next_number)
@@ -211,9 +221,13 @@ class Mutants:
             raise StoreError(f"the store holds a seed of {api} that cannot be one ({error}); leave --resume out") from None
         return Seed(api, GROWN, program)
 
+    def _program(self, seed_index: int) -> Program:
+        if seed_index not in self._programs:
+            self._programs[seed_index] = from_json(self.seeds[seed_index].program)
+        return self._programs[seed_index]
+
     def _depth(self, batch: Batch) -> Depth:
-        seed = self.seeds[batch.seed_index]
-        funcs = [call.func for call in from_json(seed.program).calls()] if self.depths.choice.ways else []
+        funcs = [call.func for call in self._program(batch.seed_index).calls()] if self.depths.choice.ways else []
         return self.depths.batch(batch.number, funcs, batch.shown, batch.deep, batch.glance, batch.swept, batch.cover is not None)
 
     def _task(self, running: Running) -> Task:
@@ -307,7 +321,7 @@ class Mutants:
         for question in running.questions:
             options, edits = Options.from_json(question["options"]), tuple(Edit.from_json(e) for e in question["edits"])
             verdict = Verdict(INCONCLUSIVE, "reference", scenarios=[Scenario.named(name) for name in question["scenarios"]])
-            self.triage.wonder(Suspicion(seed.api, from_json(seed.program), edits, options, verdict), question["measured"])
+            self.triage.wonder(Suspicion(seed.api, self._program(running.batch.seed_index), edits, options, verdict), question["measured"])
         counts = {outcome: count for outcome, count in zip(RANK, running.counts) if count}
         cover = None if running.batch.cover is None else running.cover
         told = Lesson(sorted(running.features), running.edits, sorted(keys), sorted(orders), running.deaths, cover, running.grown)

@@ -7,7 +7,8 @@ campaign makes the same mutants, and the workers still have a whole round to wor
 from __future__ import annotations
 
 import random
-from collections import Counter, defaultdict
+from bisect import bisect_right
+from collections import Counter, defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -35,10 +36,25 @@ LATER_COVER_OF_FAMILIES = 64
 # at it has more energy.
 LATER_FAMILIES = 2
 UNSEEN = 4.0
-# Batches in a later round. Of two in three the APIs have a turn each, so that none starves: the design of its leading seed goes on, and
-# where nothing is left of it some seed is mutated. The others go to where something new was seen.
+# Batches in a later round, unless the campaign says otherwise. Of two in three the APIs have a turn each, so that none starves: the design
+# of its leading seed goes on, and where nothing is left of it some seed is mutated. The others go to where something new was seen.
 ROUND = 256
-IN_TURN = ROUND * 2 // 3
+IN_TURN = 2 / 3
+# A cluster needs longer rounds: all must have something to do while the slowest batch of the round before the last is waited for, which may
+# take a hundred times as long as others. So many batches for each worker, in powers of two.
+ROUND_OF_EACH = 64
+# What a batch costs whoever plans it and takes it in is the same for few mutants and for many: in longer rounds batches are larger, by one
+# more of the usual size for so many batches of a round.
+LARGER_EVERY = 4096
+MOST_LARGER = 8
+
+
+def round_for(workers: int) -> int:
+    """How long the rounds of a campaign are that begins with so many workers: a part of its plan, which whoever goes on with it keeps."""
+    needed = ROUND_OF_EACH * workers
+    return max(ROUND, 1 << (needed - 1).bit_length())
+
+
 # The plan of a round knows nothing of the last one: a design that went on there waits.
 DESIGN_EVERY = 2
 # A mutant that brought something new becomes a seed: so many of an API at most, one of a batch.
@@ -80,10 +96,12 @@ class Schedule:
     """
 
     def __init__(
-        self, apis: Sequence[str], seed: int, family: int = 1, sweep: bool = False, last: bool = True, shard: Shard = WHOLE
+        self, apis: Sequence[str], seed: int, family: int = 1, sweep: bool = False, last: bool = True, shard: Shard = WHOLE,
+        size: int = ROUND,
     ) -> None:  # fmt: skip
         """`apis`: one for each seed; unless they are the `last`, more come with `grow`. `sweep`: every API has a turn of its own in a
-        compiled way, early on."""
+        compiled way, early on. `size`: batches in a later round."""
+        self._size = size
         self.apis: list[str] = []
         self.seed = seed
         self._family, self._sweep, self._shard = family, sweep, shard
@@ -93,10 +111,12 @@ class Schedule:
         self._designed: dict[str, int] = {}  # the last round in which an API's design went on
         self._turn = 0
         self._seen: set[int] = set()  # seeds that have a batch in some round
-        self._rounds: list[list[Batch]] = [[]]
+        self._first: list[Batch] = []  # the first round
+        self._rounds: dict[int, list[Batch]] = {0: self._first}  # those that are not done
+        self._ends: list[int] = []  # for each round that was planned, how many batches there are up to its end
         self._whole = False  # all seeds are known
-        self._lessons: list[tuple[Batch, Lesson]] = []  # in the order of the batches' numbers
-        self._applied = 0  # of those: plans may not know more than the round before the last
+        self._lessons: deque[tuple[Batch, Lesson]] = deque()  # in the order of the batches' numbers, those that no plan knows yet
+        self._learnt = 0  # lessons, those among them that plans know
         self.features: set[str] = set()
         self._energy: list[float] = []
         self.grown: list[tuple[str, dict[str, Any]]] = []  # (API, Program) of mutants that became seeds, behind all others
@@ -128,6 +148,7 @@ class Schedule:
         if last:
             self._rest_of_first_round(chance)
             self._energy = [1.0 if index in self._seen else UNSEEN for index in range(len(self.apis))]
+            self._ends.append(len(self._first))
             self._whole = True
 
     # Planning ------------------------------------------------------------------------------------------------------------
@@ -135,32 +156,29 @@ class Schedule:
     def batch(self, number: int) -> Batch | None:
         """The batch with this number; None while the round it belongs to cannot be planned yet, or where there is nothing to plan."""
         if not self._whole or not self._own:
-            return self._rounds[0][number] if number < len(self._rounds[0]) else None
-        round_number, position = self._place(number)
-        while round_number >= len(self._rounds):
-            known = self._end(len(self._rounds) - 2)
-            if len(self._lessons) < known:
+            return self._first[number] if number < len(self._first) else None
+        while number >= self._ends[-1]:
+            # Plans may not know more than the round before the last.
+            known = self._ends[-2] if len(self._ends) > 1 else 0
+            if self._learnt < known:
                 return None
-            while self._applied < known:
-                self._apply(*self._lessons[self._applied])
-                self._applied += 1
-            self._rounds.append(self._later_round(len(self._rounds)))
-        return self._rounds[round_number][position]
+            while self._lessons and self._lessons[0][0].number < known:
+                self._apply(*self._lessons.popleft())
+            self._plan_round(len(self._ends))
+        round_number = bisect_right(self._ends, number)
+        return self._rounds[round_number][number - (self._ends[round_number - 1] if round_number else 0)]
+
+    def _plan_round(self, number: int) -> None:
+        """The next round. Of those before it, all but the last two are done: nobody asks for their batches any more."""
+        begin = self._ends[-1]
+        batches = self._later_round(number, begin)
+        self._rounds = {old: kept for old, kept in self._rounds.items() if old >= number - 2}
+        self._rounds[number] = batches
+        self._ends.append(begin + len(batches))
 
     def over(self, number: int) -> bool:
         """Whether there will never be a batch with this number: a shard may have no API at all."""
-        return self._whole and not self._own and number >= len(self._rounds[0])
-
-    def _place(self, number: int) -> tuple[int, int]:
-        first = len(self._rounds[0])
-        if number < first:
-            return 0, number
-        later, position = divmod(number - first, ROUND)
-        return 1 + later, position
-
-    def _end(self, round_number: int) -> int:
-        """How many batches there are up to the end of a round."""
-        return 0 if round_number < 0 else len(self._rounds[0]) + round_number * ROUND
+        return self._whole and not self._own and number >= len(self._first)
 
     def _look(self, index: int) -> None:
         """A first look at an API: the seed that leads it, up to the highest order, and the first rows of its design."""
@@ -181,7 +199,7 @@ class Schedule:
         for index in order:
             met[self.apis[index]] += 1
             turn[index] = met[self.apis[index]]
-        leading = [batch.seed_index for batch in self._rounds[0]]
+        leading = [batch.seed_index for batch in self._first]
         for index in sorted(order, key=turn.__getitem__):
             self._plan(index, 0, FIRST_BATCH)
         for index in leading if self._sweep else ():
@@ -191,27 +209,29 @@ class Schedule:
 
     def _plan(self, index: int, start: int, count: int, **more: Any) -> None:
         """One more batch of the first round."""
-        number = len(self._rounds[0])
+        number = len(self._first)
         elsewhere = not self._shard.has(self.apis[index])
-        self._rounds[0].append(Batch(number, index, f"{self.seed}:{number}", start, count, elsewhere=elsewhere, **more))
+        self._first.append(Batch(number, index, f"{self.seed}:{number}", start, count, elsewhere=elsewhere, **more))
         self._seen.add(index)
 
-    def _later_round(self, round_number: int) -> list[Batch]:
+    def _later_round(self, round_number: int, begin: int) -> list[Batch]:
+        size = self._size
         chance = random.Random(f"{self.seed}:round:{round_number}")
         own = set(self._own)
         energies = [energy / (1 + self._again[api]) if api in own else 0.0 for energy, api in zip(self._energy, self.apis)]
-        chosen = [self._next_in_turn(chance, energies, round_number) for _ in range(IN_TURN)]
-        chosen += chance.choices(range(len(self.apis)), energies, k=ROUND - len(chosen))
+        chosen = [self._next_in_turn(chance, energies, round_number) for _ in range(int(size * IN_TURN))]
+        chosen += chance.choices(range(len(self.apis)), energies, k=size - len(chosen))
         chance.shuffle(chosen)
+        larger = min(MOST_LARGER, max(1, size // LARGER_EVERY))
         batches = []
-        for number, index in enumerate(chosen, self._end(round_number - 1)):
+        for number, index in enumerate(chosen, begin):
             cover = self._covers[self.apis[index]] if self._goes_on(index, round_number) else None
             # A seed that had a batch was examined itself, and so was its own family.
             if cover is not None:
                 self._designed[self.apis[index]] = round_number
-                skipped, count = 1, LATER_COVER if self._family == 1 else LATER_COVER_OF_FAMILIES
+                skipped, count = 1, larger * (LATER_COVER if self._family == 1 else LATER_COVER_OF_FAMILIES)
             else:
-                skipped, count = (1, LATER_BATCH) if self._family == 1 else (self._family, LATER_FAMILIES * self._family)
+                skipped, count = (1, larger * LATER_BATCH) if self._family == 1 else (self._family, larger * LATER_FAMILIES * self._family)
             start = skipped if index in self._seen else 0
             self._seen.add(index)
             batches.append(
@@ -250,11 +270,12 @@ class Schedule:
 
     def learn(self, batch: Batch, lesson: Lesson) -> Lesson:
         """Take in a finished batch. Batches come in the order of their numbers. Returns the part of the lesson that is new."""
-        assert batch.number == len(self._lessons), (batch.number, len(self._lessons))
+        assert batch.number == self._learnt, (batch.number, self._learnt)
         new = sorted(set(lesson.features) - self.features)
         self.features.update(new)
         kept = replace(lesson, features=new, grown=self._worth_keeping(self.apis[batch.seed_index], new, lesson.grown))
         self._lessons.append((batch, kept))
+        self._learnt += 1
         return kept
 
     def _worth_keeping(self, api: str, new: list[str], grown: list[list[Any]]) -> list[list[Any]]:
@@ -274,7 +295,7 @@ class Schedule:
                 self.features.update(lesson.features)
                 self._grown_of[api] += len(lesson.grown)
                 self._keep(api, lesson)
-        self._rounds[0] = [self._going_on(batch) if batch.start == FIRST_LOOK else batch for batch in self._rounds[0]]
+        self._first[:] = [self._going_on(batch) if batch.start == FIRST_LOOK else batch for batch in self._first]
 
     def _going_on(self, batch: Batch) -> Batch:
         """A first batch of a design that was begun by an earlier campaign."""

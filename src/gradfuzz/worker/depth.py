@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -53,7 +53,7 @@ class Depth:
         return (*(self.ways if self.together else (self.ways[number // self.turn % len(self.ways)],)), *compiled)
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return dict(vars(self))  # plain enough: it is made for every batch
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Depth:
