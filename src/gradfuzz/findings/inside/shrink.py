@@ -232,9 +232,9 @@ def _rounder_values(program: Program) -> Iterator[Program]:
     for name, recipe in program.inputs.items():
         if recipe.dtype in DISCRETE:
             continue
-        values = recipe.values
+        values, one = recipe.values, recipe.elements == 1
         for plain in PLAIN:
-            if _simplicity(plain) < _simplicity(values):
+            if _simplicity(plain, one) < _simplicity(values, one):
                 yield program.with_inputs({name: replace(recipe, values=plain)})
         if values.args and isinstance(values.args[0], Values):
             yield program.with_inputs({name: replace(recipe, values=values.args[0])})
@@ -242,7 +242,7 @@ def _rounder_values(program: Program) -> Iterator[Program]:
             numbers = materialise(replace(recipe, structure=None)).ravel()
             for listed in (_around_zeros(numbers), *(tuple(_rounded(float(x), digits) for x in numbers) for digits in (0, 1, 2, 3))):
                 rounder = Values("listed", (listed,))
-                if all(np.isfinite(listed)) and _simplicity(rounder) < _simplicity(values):
+                if all(np.isfinite(listed)) and _simplicity(rounder, one) < _simplicity(values, one):
                     yield program.with_inputs({name: replace(recipe, values=rounder)})
 
 
@@ -256,10 +256,13 @@ def _rounded(number: float, digits: int) -> float:
     return float(f"{number:.{digits}e}")
 
 
-def _simplicity(values: Values) -> tuple[int, int, int, float]:
-    """Smaller is simpler; strictly so for every step that shrinking takes. What is special is less simple than any ordinary number."""
+def _simplicity(values: Values, one: bool = False) -> tuple[int, int, int, float]:
+    """Smaller is simpler; strictly so for every step that shrinking takes. What is special is less simple than any ordinary number.
+
+    `one`: they are for one element, which has nothing to count up.
+    """
     if values.kind == "arange" and values == PLAIN[0]:
-        return (0, 0, 0, 0.0)
+        return (0, 0, 1, float(len(PLAIN))) if one else (0, 0, 0, 0.0)
     if values.kind == "full":
         position = PLAIN.index(values) if values in PLAIN else len(PLAIN)
         return (0, _special(values.args), 1, float(position))
