@@ -77,7 +77,7 @@ class Cube(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         (x,) = ctx.saved_tensors
-        return grad * FACTOR * x ** 2
+        return grad * FACTOR * x.conj() ** 2
 def cube(x):
     return Cube.apply(x)
 """
