@@ -1,6 +1,7 @@
 """The proof: planted errors are seen to the last digits, tails are seen at all, and what is not known is said."""
 
 import math
+import signal
 
 import pytest
 
@@ -178,13 +179,14 @@ def test_a_question_that_takes_too_long_is_given_up(torch_target):
     assert ask(torch_target, text, most=4, seconds=0.0)["silent"] == "took too long"
 
 
-def test_the_desk_answers_from_a_process_of_its_own_and_ends_one_that_hangs(monkeypatch):
+def test_the_desk_answers_from_a_process_of_its_own_and_ends_one_that_hangs():
     desk = Desk(seconds=5.0)
     try:
         desk.ask(1, {"nonsense": True})
         number, answer = desk.finished.get(timeout=60)
         assert number == 1 and "KeyError" in answer["silent"]
-        desk.seconds = 0.0  # nothing is this quick
+        desk.seconds = 0.1
+        desk._children[0].send_signal(signal.SIGSTOP)  # it hangs
         desk.ask(2, {"nonsense": True})
         number, answer = desk.finished.get(timeout=60)
         assert number == 2 and answer["silent"] == "took too long"
