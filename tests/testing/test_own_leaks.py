@@ -11,6 +11,7 @@ from gradfuzz.errors import GradfuzzError
 from gradfuzz.testing import LeakFound, check_leaks
 
 
+@pytest.mark.slow
 def test_a_steady_function_does_not_leak():
     assert not check_leaks(cube, np.ones(3), library=adapter(Value)).leaks
     assert not check_leaks(torch.sin, torch.ones(3, dtype=torch.float64)).leaks
@@ -22,6 +23,7 @@ def test_functions_of_jax_are_run_too():
     assert not check_leaks(jnp.sin, np.ones(3), library="jax").leaks
 
 
+@pytest.mark.slow
 def test_what_is_kept_from_every_run_is_a_leak():
     kept = []
 
@@ -80,6 +82,7 @@ def test_the_same_step_with_detach_is_fine():
     assert not check_leaks(step).leaks
 
 
+@pytest.mark.slow
 def test_a_home_made_graph_that_grows():
     state = {"total": Value(0.0)}
 
