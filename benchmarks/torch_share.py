@@ -47,10 +47,15 @@ def main(count: int) -> None:
         plain = time.process_time() - start
         profile = cProfile.Profile()
         profile.runcall(_run, target, work, progress)
-    inside, by_room = _split(pstats.Stats(profile))
-    total = inside + sum(by_room.values())
     print(f"mutants                         {mutants} of {len(cheap)} seeds, orders 1 and 2")
     print(f"mutants per CPU-second          {mutants / plain:.0f}")
+    share(pstats.Stats(profile))
+
+
+def share(stats: pstats.Stats) -> None:
+    """Print how much of the time was spent inside PyTorch, and where the rest went."""
+    inside, by_room = _split(stats)
+    total = inside + sum(by_room.values())
     print(f"inside PyTorch                  {100 * inside / total:.0f} %   (wanted: 50)")
     for room, seconds in sorted(by_room.items(), key=lambda item: -item[1]):
         print(f"  {room:<28}  {100 * seconds / total:.0f} %")

@@ -129,6 +129,53 @@ def test_designs_go_on_in_every_other_round_until_nothing_is_left_of_them():
     assert all(sorted(r for index, r in rounds if index == first) == [0, 0, 2, 4] for first in range(0, 30, 3))
 
 
+def of_designs(batches, covers, lesson=dull):
+    """Later batches that go on with designs, by API, where the first round has met these."""
+
+    def learnt(batch):
+        api = APIS[batch.seed_index]
+        return Lesson(cover=covers[api]) if batch.number < FIRST_ROUND and batch.cover is not None and api in covers else lesson(batch)
+
+    return [b for b in run(Schedule(APIS, 0), batches, learnt)[FIRST_ROUND:] if b.cover is not None]
+
+
+def test_what_was_never_tried_alone_comes_first_and_all_at_once():
+    halfway = Cover(levels=90, pairs=10, ran=(1 << 40) - 1)
+    done = Cover(levels=40, pairs=10, ran=(1 << 40) - 1)
+    covers = {api: halfway if api in ("api3", "api7") else done for api in set(APIS)}
+    designed = of_designs(FIRST_ROUND + 3 * ROUND, covers)
+    rows = {APIS[b.seed_index]: b.mutants for b in reversed(designed)}
+    assert rows["api3"] == rows["api7"] == 50 + rows["api0"]
+
+
+def test_designs_take_most_of_a_round_while_there_is_anything_left_of_them():
+    many = [f"api{n}" for n in range(2 * ROUND)]
+    schedule = Schedule(many, 0)
+    first = 2 * len(many)
+    later = run(schedule, first + 3 * ROUND, lambda batch: Lesson(cover=Cover(levels=1, pairs=9, ran=1)))[first + ROUND :]
+    share = sum(b.cover is not None for b in later) / len(later)
+    assert 0.8 < share < 1.0
+
+
+def test_designs_go_on_where_rows_bring_most_and_rules_are_nobody_elses():
+    many = [f"api{n}" for n in range(4 * ROUND)]
+
+    def lesson(batch):
+        number = batch.seed_index
+        if batch.cover is None:
+            return Lesson()
+        gained = (320 if number % 2 else 32) if batch.cover.levels else 0  # pairs
+        rule = [f"rule{number}|x"] if number % 4 == 1 else []
+        return Lesson(rule, cover=Cover(levels=1, pairs=10**6, ran=1, settled=(1 << batch.cover.pairs_met + gained) - 1))
+
+    first = 2 * len(many)
+    rounds = run(Schedule(many, 0), first + 12 * ROUND, lesson)[first:]
+    turns = Counter(b.seed_index for b in rounds if b.cover is not None)
+    assert all(turns[n] for n in range(len(many)))  # each has its first rows before any has many
+    own, aliases, poor = (sum(turns[n] for n in range(rest, len(many), 4)) for rest in (1, 3, 0))
+    assert own > 1.2 * aliases > 1.4 * poor
+
+
 def test_the_first_round_follows_each_design_without_a_gap():
     first = run(Schedule(APIS, 0), FIRST_ROUND, dull)
     for index in range(0, 30, 3):

@@ -94,6 +94,15 @@ def test_what_shows_nothing_alone_comes_after_what_may_show_something():
     assert known.blind == 1 << 7 and any(hidden) and hidden == sorted(hidden)
 
 
+def test_what_was_never_tried_alone_is_paired_last():
+    known = Cover()
+    for level in range(0, Design(PROGRAM, menu, Cover()).size, 2):
+        known |= Design(PROGRAM, menu, Cover()).met((level,), True)
+    rows = [row for members in Design(PROGRAM, menu, known).families() for row in members][1:]
+    untried = [any(level % 2 for level in row) for row in rows if len(row) > 1]
+    assert any(untried) and not all(untried) and untried == sorted(untried)
+
+
 @pytest.mark.parametrize("refusals", [1, 2])
 def test_a_doubted_pair_has_a_second_chance_in_company(refusals):
     design = Design(PROGRAM, menu, Cover())

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, islice
-from typing import Any
+from typing import Any, Callable
 
 from gradfuzz.mutate.edit import Edit, Factor, Menu
 from gradfuzz.mutate.edits import SORTS
@@ -88,8 +88,11 @@ class Cover:
         return Cover(int(levels), int(pairs), *(int(text, 16) for text in bits))
 
 
-def _count(bits: int) -> int:
+def _slow_count(bits: int) -> int:
     return bin(bits).count("1")
+
+
+_count: Callable[[int], int] = getattr(int, "bit_count", _slow_count)  # of Python 3.10
 
 
 def _meet(waiting: list[int], row: Row) -> None:
@@ -158,8 +161,9 @@ class Design:
         return waiting, suspected
 
     def _clear_rows(self, waiting: list[int]) -> Iterator[Row]:
-        """Rows without anything that shows nothing alone."""
-        clear = [not self.known.blind >> level & 1 for level in range(len(waiting))]
+        """Rows without anything that shows nothing alone, or was never tried alone."""
+        known = self.known.ran if self.known.levels else -1
+        clear = [bool((known & ~self.known.blind) >> level & 1) for level in range(len(waiting))]
         bits = sum(1 << level for level, is_clear in enumerate(clear) if is_clear)
         among = [met & bits if is_clear else 0 for met, is_clear in zip(waiting, clear)]
         for row in self._wide_rows(among):

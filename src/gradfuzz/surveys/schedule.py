@@ -11,34 +11,37 @@ from bisect import bisect_right
 from collections import Counter, defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 from gradfuzz.engine.shard import WHOLE, Shard
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.store import Lesson
 from gradfuzz.surveys.depth import COMPILED_FAMILY, DEEP_BATCH_EVERY
+from gradfuzz.surveys.designs import Designs
 
-# The first round looks at every API, at every seed itself and a few mutants, then tries every value of one seed of each API (a few have
-# more of them); later rounds go deeper.
+# The first round looks at every API, at every seed itself and a few mutants, then tries values of one seed of each API, as many as most
+# have: what else there is to try is known by then, and later rounds begin with it.
 FIRST_LOOK = 8
 FIRST_BATCH = 4
-FIRST_COVER = 56
+FIRST_COVER = 40
 # One compilation, of the seed's own shapes.
 SWEPT = COMPILED_FAMILY
-LATER_COVER = 32
 LATER_BATCH = 16
 # Where another shape costs a compilation, a design's rows come in families of some sixteen, and those of the seed's own shapes.
 FIRST_COVER_OF_FAMILIES = 48
 # The first look there is a part of a family: the numbers that the seed's own shapes are tried with, before another compilation is due.
 GLANCE = 4
-LATER_COVER_OF_FAMILIES = 64
 # What chance draws there comes in families that share a compilation: later rounds look at some whole ones. Until a seed has been looked
 # at it has more energy.
 LATER_FAMILIES = 2
 UNSEEN = 4.0
-# Batches in a later round, unless the campaign says otherwise. Of two in three the APIs have a turn each, so that none starves: the design
-# of its leading seed goes on, and where nothing is left of it some seed is mutated. The others go to where something new was seen.
+# Batches in a later round, unless the campaign says otherwise. Designs come first: so much of a round goes on with them while there is
+# anything left to meet. What shapes are dear leaves more to chance, since there no other seed was looked at in the first round. Of two in
+# three batches the APIs have a turn each in any case, so that none starves: where its design does not go on, some seed is mutated. The
+# others go to where something new was seen.
 ROUND = 256
+DESIGNED = 7 / 8
 IN_TURN = 2 / 3
 # A cluster needs longer rounds: all must have something to do while the slowest batch of the round before the last is waited for, which may
 # take a hundred times as long as others. So many batches for each worker, in powers of two.
@@ -55,8 +58,6 @@ def round_for(workers: int) -> int:
     return max(ROUND, 1 << (needed - 1).bit_length())
 
 
-# The plan of a round knows nothing of the last one: a design that went on there waits.
-DESIGN_EVERY = 2
 # A mutant that brought something new becomes a seed: so many of an API at most, one of a batch.
 MOST_GROWN_OF_API = 8
 # What a seed's batch brought counts half as much after its next one.
@@ -107,8 +108,7 @@ class Schedule:
         self._family, self._sweep, self._shard = family, sweep, shard
         self._own: list[str] = []  # the shard's APIs
         self._by_api: dict[str, list[int]] = defaultdict(list)
-        self._covers: dict[str, Cover] = defaultdict(Cover)
-        self._designed: dict[str, int] = {}  # the last round in which an API's design went on
+        self._designs = Designs(family)
         self._turn = 0
         self._seen: set[int] = set()  # seeds that have a batch in some round
         self._first: list[Batch] = []  # the first round
@@ -182,7 +182,7 @@ class Schedule:
 
     def _look(self, index: int) -> None:
         """A first look at an API: the seed that leads it, up to the highest order, and the first rows of its design."""
-        self._designed[self.apis[index]] = 0
+        self._designs.went_on(self.apis[index], 0)
         if self._family > 1:
             self._plan(index, 0, min(FIRST_COVER_OF_FAMILIES, self._family // GLANCE), glance=True, cover=Cover())
         else:
@@ -219,17 +219,19 @@ class Schedule:
         chance = random.Random(f"{self.seed}:round:{round_number}")
         own = set(self._own)
         energies = [energy / (1 + self._again[api]) if api in own else 0.0 for energy, api in zip(self._energy, self.apis)]
-        chosen = [self._next_in_turn(chance, energies, round_number) for _ in range(int(size * IN_TURN))]
+        designed = int(size * (DESIGNED if self._family == 1 else IN_TURN))
+        chosen = [self._by_api[api][0] for api in islice(self._designs.next(self._own, round_number), designed)]
+        chosen += [self._next_in_turn(chance, energies) for _ in range(int(size * IN_TURN) - len(chosen))]
         chosen += chance.choices(range(len(self.apis)), energies, k=size - len(chosen))
         chance.shuffle(chosen)
         larger = min(MOST_LARGER, max(1, size // LARGER_EVERY))
         batches = []
         for number, index in enumerate(chosen, begin):
-            cover = self._covers[self.apis[index]] if self._goes_on(index, round_number) else None
+            cover = self._designs.covers[self.apis[index]] if self._goes_on(index, round_number) else None
             # A seed that had a batch was examined itself, and so was its own family.
             if cover is not None:
-                self._designed[self.apis[index]] = round_number
-                skipped, count = 1, larger * (LATER_COVER if self._family == 1 else LATER_COVER_OF_FAMILIES)
+                self._designs.went_on(self.apis[index], round_number)
+                skipped, count = 1, self._designs.rows(self.apis[index], larger)
             else:
                 skipped, count = (1, larger * LATER_BATCH) if self._family == 1 else (self._family, larger * LATER_FAMILIES * self._family)
             start = skipped if index in self._seen else 0
@@ -246,15 +248,12 @@ class Schedule:
     def _goes_on(self, index: int, round_number: int) -> bool:
         """Whether a batch of this seed in this round goes on with the design of its API."""
         api = self.apis[index]
-        rested = round_number - self._designed.get(api, -DESIGN_EVERY) >= DESIGN_EVERY
-        return index == self._by_api[api][0] and rested and not self._covers[api].complete
+        return index == self._by_api[api][0] and self._designs.goes_on(api, round_number)
 
-    def _next_in_turn(self, chance: random.Random, energies: list[float], round_number: int) -> int:
-        """The next API's turn: its design, or among its seeds by energy."""
+    def _next_in_turn(self, chance: random.Random, energies: list[float]) -> int:
+        """The next API's turn: one of its seeds, by energy."""
         seeds = self._by_api[self._own[self._turn % len(self._own)]]
         self._turn += 1
-        if self._goes_on(seeds[0], round_number):
-            return seeds[0]
         return chance.choices(seeds, [energies[s] for s in seeds])[0]
 
     def _weights(self, api: str) -> dict[str, float]:
@@ -295,11 +294,12 @@ class Schedule:
                 self.features.update(lesson.features)
                 self._grown_of[api] += len(lesson.grown)
                 self._keep(api, lesson)
+                self._designs.learn(api, lesson.cover or Cover(), lesson.features, Cover(), 0)
         self._first[:] = [self._going_on(batch) if batch.start == FIRST_LOOK else batch for batch in self._first]
 
     def _going_on(self, batch: Batch) -> Batch:
         """A first batch of a design that was begun by an earlier campaign."""
-        cover = self._covers[self.apis[batch.seed_index]]
+        cover = self._designs.covers[self.apis[batch.seed_index]]
         return replace(batch, cover=None if cover.complete else cover)
 
     def _keep(self, api: str, lesson: Lesson) -> None:
@@ -312,8 +312,6 @@ class Schedule:
             self.apis.append(api)
             self._energy.append(UNSEEN)
         self._deaths[api] += lesson.deaths
-        if lesson.cover is not None:
-            self._covers[api] |= lesson.cover
         for name, (tried, valid) in lesson.edits.items():
             known = self._edits[api][name]
             known[0] += tried
@@ -322,6 +320,7 @@ class Schedule:
     def _apply(self, batch: Batch, lesson: Lesson) -> None:
         api = self.apis[batch.seed_index]
         self._keep(api, lesson)
+        self._designs.learn(api, lesson.cover or Cover(), lesson.features, batch.cover or Cover(), batch.mutants)
         told = {(api, key) for key in lesson.findings}
         fresh = told - self._told
         self._told |= told
