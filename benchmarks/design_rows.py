@@ -1,10 +1,11 @@
 """What the rows of covering designs cost a worker: CPU time per mutant, by phase and by verdict, and where it goes.
 
-    python benchmarks/design_rows.py STORE [EVERY [PROFILE]]
+    python benchmarks/design_rows.py STORE [EVERY [VERDICTS [PROFILE]]]
 
 The seeds are those of a stored campaign on PyTorch, of every so manyth API the one that leads it. Each API runs in a fork of its own, as
-in a campaign: its first look, its values alone, then the first rows of pairs. The digest is of all verdicts, so that two trees that are
-told to judge alike can be compared. PROFILE is a file for the profiler's numbers, which costs twice the time.
+in a campaign: its first look, its values alone, then the first rows of pairs. The digest is of all verdicts, which go into the file
+VERDICTS, too, so that two trees that are to judge alike can be compared. PROFILE is a file for the profiler's numbers, which costs twice
+the time.
 """
 
 from __future__ import annotations
@@ -34,7 +35,6 @@ from gradfuzz.worker.progress import Progress
 
 # The phases: mutants from, to; whether it goes on with what was met before.
 PHASES = {"look": (0, FIRST_LOOK, False), "alone": (FIRST_LOOK, 56, False), "pairs": (1, 49, True)}
-MOST_SECONDS = 60
 
 
 def leading(store: Path) -> dict[str, object]:
@@ -105,7 +105,7 @@ def forked(target, api: str, program: object, number: int, folder: Path, profile
     return json.loads(answer.read_text()) if status == 0 else None
 
 
-def main(store: str, every: int = 12, profile: str = "") -> None:
+def main(store: str, every: int = 12, verdicts: str = "", profile: str = "") -> None:
     target = load_target("torch")
     totals: dict[str, Counter] = defaultdict(Counter)
     outcomes: Counter = Counter()
@@ -136,9 +136,9 @@ def main(store: str, every: int = 12, profile: str = "") -> None:
         count, seconds = outcomes[outcome, "count"], outcomes[outcome, "cpu"]
         print(f"{outcome:<14} {count:>7} examined {seconds:>7.1f} s   {1e3 * seconds / count:.2f} ms each")
     print(f"verdicts {digest.hexdigest()[:16]}")
-    if os.environ.get("DESIGN_ROWS_SAID"):
-        Path(os.environ["DESIGN_ROWS_SAID"]).write_text(json.dumps(said, indent=0))
+    if verdicts:
+        Path(verdicts).write_text(json.dumps(said, indent=0))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *(int(a) for a in sys.argv[2:3]), *sys.argv[3:4])
+    main(sys.argv[1], *(int(a) for a in sys.argv[2:3]), *sys.argv[3:5])

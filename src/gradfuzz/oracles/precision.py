@@ -28,6 +28,7 @@ ROUNDED = 64.0
 PROBES = 4
 # Beyond the bar and below this many bars, digits were lost in intermediates that nobody can see.
 CLEARLY = 16.0
+_AGREEMENT = Verdict(AGREE, "precision", PRECISION, 1)  # what almost every mutant gets: made once
 # Terms that cancel leave their rounding behind, which differs from one input to the next; a wrong formula is wrong alike.
 SCATTERED = 4.0
 
@@ -56,12 +57,15 @@ def check_precision(trial: Trial, ran: dict[Scenario, Outcome]) -> list[Verdict]
         # Another branch was taken, or a gauge was chosen otherwise: the derivatives are of different functions.
         return [Verdict(INCONCLUSIVE, "precision", PRECISION, 1, reason="the outputs themselves differ between the precisions")]
     wanted = twin.number(exact)
+    numbers = {scenario: trial.number(outcome) for scenario, outcome in ran.items()}
+    floor = _floor(twin, direction, UNITS[lowest], wanted)
+    if np.isfinite(floor) and all(abs(number - wanted) <= floor for number in numbers.values()):
+        return [_AGREEMENT]  # whatever else would be measured could only excuse more
     bar = _bar(twin, reference, direction, UNITS[lowest], wanted)
     if not np.isfinite(wanted) or not np.isfinite(bar):
         return [Verdict(INCONCLUSIVE, "precision", PRECISION, 1, reason="ill-conditioned in float64 already")]
     verdicts = []
-    for scenario, outcome in ran.items():
-        number = trial.number(outcome)
+    for scenario, number in numbers.items():
         if np.isfinite(number) and abs(number - wanted) <= bar:
             continue
         twins = twin.attempt(scenario, [direction])
@@ -69,7 +73,7 @@ def check_precision(trial: Trial, ran: dict[Scenario, Outcome]) -> list[Verdict]
             verdicts.append(_judge(trial, twin, scenario, number, wanted, bar, lowest))
         else:
             verdicts.append(Verdict(INCONCLUSIVE, "precision", PRECISION, 1, [scenario], "the modes differ in float64 already"))
-    return verdicts or [Verdict(AGREE, "precision", PRECISION, 1)]
+    return verdicts or [_AGREEMENT]
 
 
 def _judge(trial: Trial, twin: Trial, scenario: Scenario, number: float, wanted: float, bar: float, lowest: str) -> Verdict:
@@ -100,10 +104,17 @@ def _scatter(trial: Trial, scenario: Scenario, unit: float, number: float) -> fl
     return moved
 
 
+def _floor(twin: Trial, direction: Vec, unit: float, wanted: float) -> float:
+    """The part of the bar that is known without another run: a few roundings of the numbers at work."""
+    # Forward mode adds the tangents of all inputs, and small ones are lost beside large ones.
+    size = max([abs(wanted), *(float(np.abs(d).max()) for d in direction.arrays if d.size)])
+    outputs = float(sum(np.abs(o).sum() for o in twin.outputs))
+    return ROUNDED * unit * max(size, min(outputs, 1.0))
+
+
 def _bar(twin: Trial, scenario: Scenario, direction: Vec, unit: float, wanted: float) -> float:
     """How far the twin's derivative moves under roundings of the lower precision."""
-    moved = 0.0
-    size = abs(wanted)
+    moved, size = 0.0, 0.0
     for probe in range(PROBES):
         outcome = twin.attempt(scenario, [direction], twin.jitter(probe), unit)
         if isinstance(outcome, Outcome):
@@ -112,11 +123,9 @@ def _bar(twin: Trial, scenario: Scenario, direction: Vec, unit: float, wanted: f
     moved = max(moved, abs(_with_fixed_moved(twin, scenario, direction, unit) - wanted))
     forward = twin.attempt(FORWARD, [direction])
     if isinstance(forward, Outcome):
-        size = max(size, float(sum(np.abs(c).sum() for c in twin.weighted(forward))))
-    # Forward mode adds the tangents of all inputs, and small ones are lost beside large ones.
-    size = max(size, max((float(np.abs(d).max()) for d in direction.arrays if d.size), default=0.0))
-    outputs = float(sum(np.abs(o).sum() for o in twin.outputs))
-    return PERTURBED * moved + ROUNDED * unit * max(size, min(outputs, 1.0))
+        size = float(sum(np.abs(c).sum() for c in twin.weighted(forward)))
+    floor = _floor(twin, direction, unit, wanted)
+    return PERTURBED * moved + max(floor, ROUNDED * unit * size)  # in this order: a size that is NaN says nothing
 
 
 def _with_fixed_moved(twin: Trial, scenario: Scenario, direction: Vec, unit: float) -> float:

@@ -38,15 +38,25 @@ BELOW = Excuse("order below", "the derivative that is differenced could not be c
 def judge(trial: Trial, order: int, numbers: dict[Scenario, float], base: Scenario) -> list[Verdict]:
     """The verdicts on an order whose quick comparison failed: findings, or else one that says how it went."""
     case = Case(trial, order, base, list(numbers))
+    if case.repeats and _all_right(case.first):
+        return [_agreement(order, case.first)]  # nobody asks for excuses
     heard = hear("line", "", case, case.first)
     if case.repeats:
         for line in _lines(case):
-            if all(map(line.right, line.scenarios)) and (line is case.first or (line is case.relative and case.moves_all)):
-                return [Verdict(AGREE, "gradient", order=order, reason=f"after {len(line.numeric.steps)} steps")]
+            if line is case.relative and case.moves_all and _all_right(line):
+                return [_agreement(order, line)]
             findings = _judge_line(case, line, heard)
             if findings:
                 return findings
     return [inconclusive(order, case.first, heard or [Heard(NOISY, BLIND)])]
+
+
+def _all_right(line: Line) -> bool:
+    return all(map(line.right, line.scenarios))
+
+
+def _agreement(order: int, line: Line) -> Verdict:
+    return Verdict(AGREE, "gradient", order=order, reason=f"after {len(line.numeric.steps)} steps")
 
 
 def _lines(case: Case) -> Iterator[Line]:

@@ -18,9 +18,10 @@ from gradfuzz.targets.base.nesting import derivative as folded
 from gradfuzz.targets.base.plans import Plans
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Modes
-from gradfuzz.targets.torch.derivatives import Function, NestingUnsupported, Tensors, Transforms, functional
+from gradfuzz.targets.torch.derivatives import Function, NestingUnsupported, Tensors
 from gradfuzz.targets.torch.leaks import let_go
 from gradfuzz.targets.torch.tensors import to_numpy
+from gradfuzz.targets.torch.transforms import Transforms, functional
 
 if TYPE_CHECKING:
     from gradfuzz.targets.torch.point import TorchPoint

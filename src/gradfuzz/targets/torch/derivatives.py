@@ -6,7 +6,6 @@ are differentiated by the same code.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from typing import Any, Callable
 
@@ -19,6 +18,7 @@ from gradfuzz.targets.base.nesting import derivative as folded
 from gradfuzz.targets.base.protocol import Outcome
 from gradfuzz.targets.base.scenario import Modes
 from gradfuzz.targets.torch.tensors import Array, dot, to_numpy
+from gradfuzz.targets.torch.transforms import EAGER, first_of, functional, inner
 
 # The context managers torch.no_grad and torch.enable_grad cost as much as a small operator. A worker leaves recording off
 # and turns it on where a tape is wanted.
@@ -29,18 +29,8 @@ _enter_dual_level, _exit_dual_level = torch._C._enter_dual_level, torch._C._exit
 _make_dual, _unpack_dual = torch._C._VariableFunctions._make_dual, torch._C._VariableFunctions._unpack_dual
 
 
-def _first_of(*names: str) -> Any:
-    for name in names:
-        try:
-            return importlib.import_module(name)
-        except ImportError:
-            continue
-    return None
-
-
-# PyTorch's own since 2.0, a package beside it before, absent before that; and what looks into the tensors that it wraps.
-functional = _first_of("torch.func", "functorch")
-_wrappers = _first_of("torch._C._functorch", "functorch._C")
+# What looks into the tensors that transforms wrap.
+_wrappers = first_of("torch._C._functorch", "functorch._C")
 
 Tensors = Sequence[torch.Tensor]
 Function = Callable[[Tensors], Any]
@@ -119,15 +109,6 @@ def _engine(modes: Modes) -> Callable[..., tuple[list[torch.Tensor], list[torch.
     return _with_transforms
 
 
-def inner(a: Tensors, b: Tensors) -> torch.Tensor:
-    """Re⟨a, b⟩ as a differentiable number."""
-    total: torch.Tensor | None = None
-    for x, y in zip(a, b):
-        part = torch.real(x.conj() * y).sum() if x.is_complex() or y.is_complex() else (x * y).sum()
-        total = part if total is None else total + part  # nothing is added to zero: beside absent tangents that is dear
-    return torch.zeros((), dtype=torch.float64) if total is None else total
-
-
 def _with_tape(
     function: Function, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
@@ -189,7 +170,7 @@ def _with_transforms(
         seen[:] = function(inputs)
         return tuple(seen)
 
-    _, result = folded(Transforms(), watched, [x.detach() for x in xs], modes, us, v)
+    _, result = folded(EAGER, watched, [x.detach() for x in xs], modes, us, v)
     return [_unwrapped(o).detach() for o in seen], [r.detach() for r in result]
 
 
@@ -198,21 +179,3 @@ def _unwrapped(tensor: torch.Tensor) -> torch.Tensor:
     while _wrappers.is_functorch_wrapped_tensor(tensor):
         tensor = _wrappers.get_unwrapped(tensor)
     return tensor
-
-
-class Transforms:
-    """`torch.func` as the fold wants it."""
-
-    def push(self, g: Function, xs: Tensors, u: Tensors) -> tuple[Any, Any]:
-        outputs, tangents = functional.jvp(lambda *inputs: tuple(g(inputs)), tuple(xs), tuple(u))
-        return outputs, tangents
-
-    def pull(self, g: Function, xs: Tensors, weights: Tensors) -> tuple[Any, Any]:
-        outputs, back = functional.vjp(lambda *inputs: tuple(g(inputs)), *xs)
-        return outputs, back(tuple(w.to(o.dtype) for w, o in zip(weights, outputs)))
-
-    def inner(self, a: Tensors, b: Tensors) -> torch.Tensor:
-        return inner(a, b)
-
-    def one(self) -> torch.Tensor:
-        return torch.ones((), dtype=torch.float64)

@@ -12,7 +12,8 @@ import torch
 
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Modes
-from gradfuzz.targets.torch.derivatives import Function, NestingUnsupported, Tensors, functional
+from gradfuzz.targets.torch.derivatives import Function, NestingUnsupported, Tensors
+from gradfuzz.targets.torch.transforms import functional
 
 if TYPE_CHECKING:
     from gradfuzz.targets.torch.point import TorchPoint

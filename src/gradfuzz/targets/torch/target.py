@@ -17,11 +17,11 @@ from gradfuzz.targets.base.ways import declared
 from gradfuzz.targets.homes import Home
 from gradfuzz.targets.torch import compile, tape
 from gradfuzz.targets.torch.bare import bare
-from gradfuzz.targets.torch.derivatives import functional
 from gradfuzz.targets.torch.modules import is_module_class
 from gradfuzz.targets.torch.parameters import overloads
 from gradfuzz.targets.torch.point import TorchPoint
 from gradfuzz.targets.torch.refusals import TorchRefusals
+from gradfuzz.targets.torch.transforms import functional
 from gradfuzz.targets.torch.ways import COMPILED, WAYS
 
 

@@ -16,9 +16,10 @@ from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Modes
 from gradfuzz.targets.torch import again, forms
 from gradfuzz.targets.torch.compile import BACKENDS, HasF, compiled, compiled_around, compiled_function, outcome
-from gradfuzz.targets.torch.derivatives import Function, NestingUnsupported, Tensors, Transforms, functional, inner
+from gradfuzz.targets.torch.derivatives import Function, NestingUnsupported, Tensors
 from gradfuzz.targets.torch.layouts import lay_out
 from gradfuzz.targets.torch.own_rule import Hooked, ScaledByHand, on_tape, with_rule
+from gradfuzz.targets.torch.transforms import Transforms, functional, inner
 
 if TYPE_CHECKING:
     from gradfuzz.targets.torch.point import TorchPoint
