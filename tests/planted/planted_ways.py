@@ -1,5 +1,8 @@
 """Functions that go wrong in one way of running, silently: each gives x² and, where the bug is, half of its derivative."""
 
+import os
+import signal
+
 import torch
 
 
@@ -24,6 +27,20 @@ def batched(x):
     return _wrong(x, torch._C._functorch.is_batchedtensor(wrapped))
 
 
+def rows(x):
+    """As if it were dropped in the backward pass of many rows at once."""
+    square = x * x
+    if square.requires_grad:
+        square.register_hook(lambda g: g / 2 if _rows(g) > 1 else g)
+    return square
+
+
+def _rows(g):
+    while torch._C._functorch.is_functorch_wrapped_tensor(g) and not torch._C._functorch.is_batchedtensor(g):
+        g = torch._C._functorch.get_unwrapped(g)
+    return len(torch._C._functorch.get_unwrapped(g)) if torch._C._functorch.is_batchedtensor(g) else 0
+
+
 def strided(x):
     """As if a kernel for other memory layouts did."""
     return _wrong(x, not x.is_contiguous())
@@ -32,6 +49,24 @@ def strided(x):
 def checkpointed(x):
     """As if the second run were another one."""
     return _wrong(x, torch._C._autograd._top_saved_tensors_default_hooks(False) is not None)
+
+
+def dies_checkpointed(x):
+    """The process dies where `checkpointed` is wrong."""
+    if torch._C._autograd._top_saved_tensors_default_hooks(False) is not None:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    return x * x
+
+
+_CALLS = []
+
+
+def dies_later(x):
+    """As if it wrote behind its tensor: nothing shows until memory is handed out again."""
+    _CALLS.append(x)
+    if len(_CALLS) > 20:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    return x * x
 
 
 def autocast(x):

@@ -79,8 +79,7 @@ def script(finding: Finding) -> str:
     language = home.language(finding.modules)
     finding = gated(finding, language)
     ways = [(s.name, s.way, list(s.modes)) for s in verdict.scenarios if s.way]
-    short = ways and verdict.oracle != "process" and (home.folder / WAY).exists()
-    template = WAY if short else WHOLE
+    template = WAY if ways and (home.folder / WAY).exists() else WHOLE
     finding = out_of_the_way(finding, bound_names(folders_of(home), template))
     program, verdict = finding.program, finding.verdict
     parts = parts_of(finding)

@@ -11,10 +11,11 @@ from gradfuzz.findings.inside.confirm import confirm
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.findings.script import script
 from gradfuzz.oracles.check import Options, examine
+from gradfuzz.oracles.verdict import CRASH, Verdict
 from gradfuzz.program import parse
 from gradfuzz.program.model import Values
 from gradfuzz.targets.base.protocol import Outcome
-from gradfuzz.targets.base.scenario import REVERSE, pure
+from gradfuzz.targets.base.scenario import REVERSE, Scenario, pure
 from gradfuzz.targets.homes import load_target
 from gradfuzz.targets.torch import again, own_rule
 from tests.conftest import PLANTED
@@ -27,6 +28,7 @@ CHEAP = (
 PLANTED_IN = {
     "compiled": ("aot_eager", "float64"),
     "batched": ("batched", "float64"),
+    "rows": ("jacobian", "float64"),
     "strided": ("strided", "float64"),
     "checkpointed": ("checkpointed", "float64"),
     "autocast": ("autocast", "float32"),
@@ -111,6 +113,15 @@ def test_an_infinite_slope_does_not_make_its_neighbours_wrong(target, text):
     """Whichever element it is at, and however the input lies in memory."""
     seen = examine(target, parse(text, target.language), Options(1))
     assert not seen.findings, [v.reason for v in seen.findings]
+
+
+@pytest.mark.parametrize("way", ["functional", "batched", "batched-inside", "jacobian"])
+def test_what_an_infinite_input_leaves_open_is_no_difference(target, way):
+    """There the gradient is NaN in every way, and no direction moves it."""
+    for dtype, call in (("complex128", "torch.arctanh(x)"), ("float64", "torch.remainder(1.0, x)")):
+        text = f'x = tensor((2,), "{dtype}", planted(uniform(0.1, 0.9, seed=1), float("inf"), 4096))\ny = {call}\n'
+        seen = examine(target, parse(text, target.language), Options(1, ways=(way,)))
+        assert not seen.findings, [v.reason for v in seen.findings]
 
 
 @pytest.mark.parametrize("way", [
@@ -205,7 +216,7 @@ def test_a_rule_that_is_dropped_is_noticed(target, way, monkeypatch):
     assert found and {v.kind for v in found} == {"way"}
 
 
-@pytest.mark.parametrize("name", ["compiled", "batched", "strided", "checkpointed", "twice", "overwritten", "aliased", "resized"])
+@pytest.mark.parametrize("name", ["compiled", "batched", "rows", "strided", "checkpointed", "twice", "overwritten", "aliased", "resized"])
 def test_a_finding_is_blamed_on_a_stage_and_its_short_script_shows_it(target, name, tmp_path):
     way = PLANTED_IN[name][0]
     options = Options(1, only(name), ways=(way,))
@@ -228,3 +239,18 @@ def test_a_finding_is_blamed_on_a_stage_and_its_short_script_shows_it(target, na
     (tmp_path / "script.py").write_text(text.replace(f"planted_ways.{name}(", f"planted_ways.{twin}("))
     done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "name, scenario", [("dies_checkpointed", "checkpointed reverse"), ("dies_later", "direct"), ("dies_later", "reverse")]
+)
+def test_the_script_of_a_death_dies_in_the_same_way(target, name, scenario, tmp_path):
+    at_fault = Scenario.named(scenario)
+    verdict = Verdict(CRASH, "process", CRASH, at_fault.order, [at_fault], "SIGSEGV", "comes back", "SIGSEGV")
+    api = f"planted_ways.{name}"
+    text = script(Finding("torch", target.version, api, verdict, program(target, f"{api}(x)"), True, modules=("planted_ways",)))
+    environment = {"PYTHONPATH": str(PLANTED), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    for called, status in ((name, 1), ("healthy", 0)):
+        (tmp_path / "script.py").write_text(text.replace(f"{api}(", f"planted_ways.{called}("))
+        done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == status, done.stdout + done.stderr

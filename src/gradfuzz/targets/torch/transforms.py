@@ -63,7 +63,7 @@ class Transforms:
         return outputs, back(tuple(w.to(o.dtype) for w, o in zip(weights, outputs)))
 
     def inner(self, a: Tensors, b: Tensors) -> torch.Tensor:
-        return inner(a, b)
+        return inner([torch.where(y != 0, x, 0) for x, y in zip(a, b)], b)  # what is not moved says nothing, be it NaN
 
     def one(self) -> torch.Tensor:
         return torch.ones((), dtype=torch.float64)
@@ -115,6 +115,9 @@ class LeanTransforms(Transforms):
             return outputs, tuple([torch.zeros_like(leaf) for leaf in leaves])
         grads = _run_backward(tuple([o for o, _ in live]), tuple([w for _, w in live]), True, recording, tuple(leaves), True, False)
         return outputs, tuple([torch.zeros_like(leaf) if g is None else g for g, leaf in zip(grads, leaves)])
+
+    def inner(self, a: Tensors, b: Tensors) -> torch.Tensor:
+        return inner(a, b)  # beyond order one nothing is compared with what is NaN
 
 
 def _has_all() -> bool:

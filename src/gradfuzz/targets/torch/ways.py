@@ -225,7 +225,8 @@ def _contracted(part: Any, us: Sequence[Tensors]) -> torch.Tensor:
     terms = []
     for inside, d in zip(part, u):
         flat = _contracted(inside, rest)
-        terms.append((flat.reshape(*flat.shape[: flat.dim() - d.dim()], d.numel()) * d.reshape(-1)).sum(-1))
+        rows, along = flat.reshape(*flat.shape[: flat.dim() - d.dim()], d.numel()), d.reshape(-1)
+        terms.append((torch.where(along != 0, rows, 0) * along).sum(-1))  # what is not moved says nothing, be it NaN
     return sum(terms[1:], terms[0])
 
 
