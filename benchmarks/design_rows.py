@@ -107,6 +107,7 @@ def forked(target, api: str, program: object, number: int, folder: Path, profile
 
 def main(store: str, every: int = 12, verdicts: str = "", profile: str = "") -> None:
     target = load_target("torch")
+    target.warm_up()
     totals: dict[str, Counter] = defaultdict(Counter)
     outcomes: Counter = Counter()
     digest = hashlib.sha256()

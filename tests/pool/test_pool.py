@@ -161,3 +161,14 @@ def test_a_job_that_wants_a_fresh_worker_leaves_nothing_behind():
         event = pool.run("script", source="import os\nprint(os.getpid())\n", fresh=True)
         assert int(event.data["output"]) not in {worker.pid for worker in pool.workers}
         assert len(pool.workers) == 1
+
+
+def test_the_first_workers_can_do_what_later_ones_can():
+    """What is imported only after the first ones were forked, they import themselves, behind their walls."""
+    program = to_json(parse('x = tensor((3,), "float64", normal(seed=1))\ny = torch.log_softmax(x, 0)\n', language_for("torch")))
+    with Pool(Launch("torch"), 1) as pool:
+        first, later = (
+            pool.run("examine", program=program, options=Options(order=2).to_json(), fresh=fresh).data for fresh in (False, True)
+        )
+    assert first["outcome"] == later["outcome"] == "agree" and first["verdicts"] == later["verdicts"]
+    assert [v["order"] for v in first["verdicts"]] == [1, 2]

@@ -7,6 +7,7 @@ import pytest
 
 from gradfuzz.errors import WorkerError
 from gradfuzz.pool.launch import Launch
+from gradfuzz.seeds.cache import BESIDE_SEEDS, _fingerprint
 from gradfuzz.seeds.library import Reading
 from gradfuzz.targets.base.seeds import SHARDS
 
@@ -71,3 +72,12 @@ def test_an_api_that_kills_its_reader_is_said_and_left_out_and_a_second_time_is_
         reading.died(2, "SIGSEGV")
     with pytest.raises(WorkerError):
         reading.died(3, "SIGABRT")
+
+
+@pytest.mark.parametrize("name, again", [("labels.json", False), ("script.py.j2", False), ("probes.json", True), ("samples.py", True)])
+def test_seeds_are_read_again_where_what_they_hang_on_has_changed(tmp_path, name, again):
+    for file in ("labels.json", "script.py.j2", "probes.json", "samples.py"):
+        (tmp_path / file).write_text("before")
+    before = _fingerprint.__wrapped__(tmp_path, (), BESIDE_SEEDS)
+    (tmp_path / name).write_text("after")
+    assert (_fingerprint.__wrapped__(tmp_path, (), BESIDE_SEEDS) != before) == again

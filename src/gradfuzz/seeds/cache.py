@@ -21,6 +21,12 @@ from gradfuzz.targets.homes import home_of
 LEARN_LIMIT = 60.0
 # More calls than this that kill the process say that something else is wrong.
 MOST_DEADLY = 50
+# Files that say how findings are told, labelled and gathered, how releases are installed, and what other commands want to know: which calls
+# of the library work does not hang on them.
+BESIDE_SEEDS = (
+    "*.j2", "labels.json", "names.json", "releases.json", "idioms.json", "dialect.json", "spelling.json", "ways.json", "ways.py",
+    "handwritten.py", "recording.py", "functions.py",
+)  # fmt: skip
 
 
 def cache_folder() -> Path:
@@ -28,8 +34,9 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gradfuzz"
 
 
-def cache_path(name: str, pool: Executor, suffix: str, *rooms: str) -> Path:
-    """Where something about a target at its version is kept. It changes with the code of the target and of the rooms."""
+def cache_path(name: str, pool: Executor, suffix: str, *rooms: str, beside: tuple[str, ...] = ()) -> Path:
+    """Where something about a target at its version is kept. It changes with the files of the target and of the rooms, but for those that
+    it does not hang on (`beside`)."""
     folder = cache_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -39,16 +46,17 @@ def cache_path(name: str, pool: Executor, suffix: str, *rooms: str) -> Path:
         raise GradfuzzError(
             f"the cache {folder} cannot be written to ({error.strerror}); set XDG_CACHE_HOME to a folder that can"
         ) from None
-    return folder / f"{name}-{pool.launch.target}-{pool.version}-{_fingerprint(home_of(pool.launch.target).folder, rooms)}.{suffix}"
+    fingerprint = _fingerprint(home_of(pool.launch.target).folder, rooms, beside)
+    return folder / f"{name}-{pool.launch.target}-{pool.version}-{fingerprint}.{suffix}"
 
 
 @lru_cache(maxsize=16)
-def _fingerprint(home: Path, rooms: tuple[str, ...]) -> str:
+def _fingerprint(home: Path, rooms: tuple[str, ...], beside: tuple[str, ...]) -> str:
     here = Path(__file__).parent.parent
     digest = hashlib.sha256(__version__.encode())
     folders = [here / "targets" / "base", home, here / "program", *(here / room for room in rooms)]
     for file in sorted(file for folder in folders for file in folder.glob("*")):
-        if file.is_file():
+        if file.is_file() and not any(file.match(pattern) for pattern in beside):
             digest.update(file.read_bytes())
     return digest.hexdigest()[:12]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from gradfuzz.errors import WorkerError
 from gradfuzz.pool.executor import Executor
-from gradfuzz.seeds.cache import MOST_DEADLY, cache_path
+from gradfuzz.seeds.cache import BESIDE_SEEDS, MOST_DEADLY, cache_path
 from gradfuzz.seeds.seed import Seed
 from gradfuzz.targets.base.seeds import SHARDS
 
@@ -57,7 +57,7 @@ class Reading(Parts):
         self.pool, self.say = pool, say
         launch = pool.launch
         name = "-".join(("seeds", *launch.modules))  # a target may try out the user's modules, too
-        self._paths = [cache_path(name, pool, f"{shard}.jsonl") for shard in range(SHARDS)]
+        self._paths = [cache_path(name, pool, f"{shard}.jsonl", beside=BESIDE_SEEDS) for shard in range(SHARDS)]
         self._rows: list[list[Row] | None] = [_kept(path) for path in self._paths]
         self._asked = {shard for shard, rows in enumerate(self._rows) if rows is not None}
         self._deadly: list[str] = []

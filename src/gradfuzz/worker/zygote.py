@@ -28,6 +28,7 @@ from gradfuzz.worker.walls import raise_walls
 from gradfuzz.worker.wire import send
 
 MOST_REQUEST = 1 << 16  # bytes
+IDLE = 0.2  # seconds without a request: the workers that a campaign begins with are at work
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
 
@@ -70,9 +71,7 @@ def main(arguments: list[str]) -> int:
         what = f"{options.target} {'or ' + ', '.join(options.module) + ' ' if options.module else ''}cannot be imported"
         send(control, {"failed": f"{what} by {sys.executable} ({type(error).__name__}: {error})"})
         return 2
-    # What the library brought stays for good: collections in workers need not look at it, nor copy its pages.
-    gc.collect()
-    gc.freeze()
+    gc.freeze()  # what the library brought stays for good: collections in workers need not look at it, nor copy its pages
     traits = {"patience": target.patience, "family": target.family, "ways": list(target.ways)}
     send(control, {"ready": target.version, "pid": os.getpid(), **traits})
     _control(target, requests, control)
@@ -160,9 +159,15 @@ def _control(target: Any, requests: socket.socket, control: BinaryIO) -> NoRetur
 
 
 def _serve(target: Any, requests: socket.socket, control: BinaryIO, wake_read: int, children: Children) -> None:
-    """Fork until nobody asks any more."""
+    """Fork until nobody asks any more. What those to come will need is imported when the first ones have been forked."""
+    warm = False
     while True:
-        ready = select.select([requests.fileno(), wake_read], [], [])[0]
+        ready = select.select([requests.fileno(), wake_read], [], [], None if warm else IDLE)[0]
+        if not ready:
+            warm = True
+            if hasattr(target, "warm_up"):
+                target.warm_up()  # see Warming
+                gc.freeze()
         if wake_read in ready:
             os.read(wake_read, 4096)
             _reap(control, children)

@@ -193,6 +193,13 @@ class Target(Protocol):
         """Undo what a worker sets for speed, so that a stand-alone script runs as it would by itself."""
 
 
+class Warming(Target, Protocol):
+    """A target that has more to import than its first workers are kept waiting for."""
+
+    def warm_up(self) -> None:
+        """Import it, in the process that forks workers: the later ones have it then, the first ones import it when they need it."""
+
+
 @dataclass(frozen=True)
 class SeedProgram:
     """A Program and where it came from."""

@@ -25,16 +25,6 @@ from gradfuzz.targets.torch.transforms import functional
 from gradfuzz.targets.torch.ways import COMPILED, WAYS
 
 
-def _warm_up() -> None:
-    """Pay for lazy imports once, before workers are forked. No backward pass: its engine does not survive a fork."""
-    x = torch.ones(2, dtype=torch.float64)
-    with fwd.dual_level():
-        torch.sin(fwd.make_dual(x, x))
-    if functional is not None:
-        functional.jvp(lambda y: functional.jvp(torch.sin, (y,), (x,))[1], (x,), (x,))
-        functional.vjp(torch.sin, x)
-
-
 class TorchTarget:
     """The installed PyTorch, single-threaded, warnings off."""
 
@@ -51,7 +41,8 @@ class TorchTarget:
         self._refusals = TorchRefusals(home.data("refusals"))
         torch.set_num_threads(1)
         warnings.filterwarnings("ignore")
-        _warm_up()
+        with fwd.dual_level():  # brings the formulas that forward mode looks up; what is below it (derivatives.py) does not
+            fwd.make_dual(torch.ones(1), torch.ones(1))
 
     def point(self, program: Program, arrays: list[Any] | None = None) -> Point:
         return TorchPoint(program, self.compiler, arrays)
@@ -83,6 +74,14 @@ class TorchTarget:
 
     def prepare(self, ways: Sequence[str]) -> None:
         compile.prepare(ways)
+
+    def warm_up(self) -> None:
+        """Nested forward mode imports PyTorch's compiler, which takes longer than PyTorch itself. No backward pass: its engine does not
+        survive a fork."""
+        x = torch.ones(2, dtype=torch.float64)
+        if functional is not None:
+            functional.jvp(lambda y: functional.jvp(torch.sin, (y,), (x,))[1], (x,), (x,))
+            functional.vjp(torch.sin, x)
 
     def rules(self) -> dict[str, str]:
         from gradfuzz.targets.torch.rules import existing_rules
