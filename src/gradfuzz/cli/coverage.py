@@ -81,7 +81,9 @@ def _show_designs(designs: dict[str, Cover]) -> None:
     levels, met = sum(d.levels for d in every), sum(d.levels_met for d in every)
     pairs, paired = sum(d.pairs_possible for d in every), sum(d.pairs_met for d in every)
     say(f"\nvalues tried alone: {met} of {levels} ({_share(met, levels)}) of {len(every)} APIs")
-    say(f"pairs of values: {paired} of {pairs} ({_share(paired, pairs)}); {sum(d.complete for d in every)} APIs have had all of theirs")
+    none = sum(d.pairs_possible > 0 == d.pairs_met for d in every)
+    full = f"{sum(d.complete for d in every)} APIs have had all of theirs, {none} none yet"
+    say(f"pairs of values: {paired} of {pairs} ({_share(paired, pairs)}); {full}")
     behind = sorted(designs.items(), key=lambda item: item[1].pairs_met / max(1, item[1].pairs_possible))[:FURTHEST_BEHIND]
     say("furthest behind: " + ", ".join(f"{api} {_share(d.pairs_met, d.pairs_possible)}" for api, d in behind))
 
