@@ -57,6 +57,8 @@ def store_of(path: Path, *findings: Finding, batches: int = 3, corpus: bool = Tr
         store.keep_corpus(number, [{"api": "torch.sin", "source": "sample", "program": to_json(PROGRAM)}])
     for k, finding in enumerate(findings):
         store.add_finding(number, f"k{k}", finding)
+    for run, seconds in enumerate((60.0, 20.0)):
+        store.spend(number, f"run {run}", {"batches": seconds, "confirming": 10.0, "waiting": 0.5 * seconds, "clock": 2 * seconds})
     store.set_status(number, "finished")
     store.close()
     return path
@@ -67,6 +69,7 @@ def hostile_store(path: Path, more: tuple[str, ...] = ()) -> Path:
     store = Store(path, create=True)
     number = store.begin("torch", MISCHIEF[0], {"seed": MISCHIEF[1], "profile": MISCHIEF[2], "device": MISCHIEF[5]})
     store.set_existing_rules(number, {f"{evil}:{evil}": evil if k % 2 else "" for k, evil in enumerate(MISCHIEF[:8])})
+    store.spend(number, MISCHIEF[3], {evil.encode("utf-8", "backslashreplace").decode(): 3.0 + k for k, evil in enumerate(MISCHIEF)})
     for k, evil in enumerate((*MISCHIEF, *more)):
         text = evil.encode("utf-8", "backslashreplace").decode()  # a column holds no half of a character; a document may
         store.add_batch(number, k, text, {"agree": 20, "inconclusive": 5}, {text: 5}, {f"{text}: {text}": 2}, 0.1, [f"reverse:{text}"])

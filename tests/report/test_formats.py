@@ -1,8 +1,10 @@
 """Every format: what it says of a store is true, schemas hold, and nothing of a stranger's is more than text."""
 
+import contextlib
 import csv
 import json
 import re
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -108,6 +110,28 @@ def test_the_table_adds_up(store, tmp_path):
     assert len(bugs) == 3 and {b["label"] for b in bugs} == {"new", "known"}
 
 
+def test_every_format_for_people_says_where_the_time_went(store, tmp_path):
+    rows, _ = read_page(written(store, "html", tmp_path) / "index.html")
+    campaign = rows["campaigns"][0]
+    assert [seconds for _, seconds, _ in campaign["times"]] == [80.0, 20.0, 40.0] and campaign["clock"] == 160.0
+    assert "mutants" in campaign["times"][0][0] and "waiting" in campaign["times"][-1][0]
+    (told,) = json.loads((written(store, "json", tmp_path) / "report.json").read_text())["campaigns"]
+    assert told["time"] == {"batches": 80.0, "confirming": 20.0, "waiting": 40.0} and told["clock"] == 160.0
+    text = (written(store, "markdown", tmp_path) / "summary.md").read_text()
+    assert "in 160 seconds" in text and "time: batches 57 %, waiting 29 %, confirming 14 %" in text
+    table = list(csv.DictReader((written(store, "csv", tmp_path) / "time.csv").open()))
+    assert [(row["what"], row["seconds"], row["share"]) for row in table][1] == ("confirming", "20.000", "0.1429")
+
+
+def test_of_an_older_store_batches_are_all_that_is_known(tmp_path):
+    path = store_of(tmp_path / "s.db", ONE)
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.executescript("drop table spending; pragma user_version = 4;")
+    rows, _ = read_page(written(path, "html", tmp_path / "out") / "index.html")
+    assert rows["campaigns"][0]["clock"] is None and rows["campaigns"][0]["times"] == [["mutants, made and examined in batches", 1.5, 1.0]]
+    assert "time:" not in (written(path, "markdown", tmp_path / "out") / "summary.md").read_text()
+
+
 def check_junit(path):
     xmlschema = pytest.importorskip("xmlschema", reason="the schema of JUnit is checked with xmlschema, which is not installed")
     xmlschema.XMLSchema(SCHEMAS / "JUnit.xsd").validate(path)
@@ -209,7 +233,7 @@ def test_machines_read_a_stranger_s_store_as_data(hostile, tmp_path):
     check_junit(junit)
     check_sarif(written(hostile, "sarif", tmp_path) / "report.sarif")
     json.loads((written(hostile, "json", tmp_path) / "report.json").read_text(), parse_constant=lambda word: pytest.fail(word))
-    for table in ("bugs.csv", "analysis_report.csv"):
+    for table in ("bugs.csv", "analysis_report.csv", "time.csv"):
         rows = list(csv.reader((written(hostile, "csv", tmp_path) / table).open(newline="")))
         assert len({len(row) for row in rows}) == 1
         assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@"))]

@@ -168,6 +168,7 @@ def _campaign(campaign: Campaign) -> dict[str, Any]:
         } if covers else None,
         "reasons": found.reasons.most_common(), "untested": [[u.api, u.excuse, u.taken, u.mutants] for u in campaign.untested],
         "refused": _refused(campaign), "lost": campaign.proofs.lost.most_common(), "seen": campaign.proofs.seen,
+        "times": [[row.title, row.seconds, row.share] for row in campaign.times], "clock": campaign.clock,
         "course": [list(vars(part).values()) for part in found.course],
         "pictures": [picture.to_json() for picture in pictures(campaign)],
     }  # fmt: skip
