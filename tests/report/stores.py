@@ -37,7 +37,8 @@ KNOWN = replace(ONE, api="torch.ldexp", rule="LdexpBackward0", id="ldexp-3", lab
 MISCHIEF = (
     "<script>window.hacked = 1</script>", "</script><script>window.hacked = 1</script>", "<img src=x onerror='window.hacked = 1'>",
     "<!--", "]]>", "\" onmouseover=\"window.hacked = 1", "javascript:alert(1)", "[a](javascript:alert(1)) ![b](https://evil.example/c.png)",
-    '=HYPERLINK("https://evil.example")', "@SUM(1)", "&lt;b&gt; &amp;", "\x00\x07\x1b[31m\x85", "\u2028\u202e\ufeff\uffff", "\ud800",
+    '=HYPERLINK("https://evil.example")', "=cmd|' /C calc'!A0", "\t-2+3+cmd|' /C calc'!A0", "＝1+1", "@SUM(1)",
+    "&lt;b&gt; &amp;", "\x00\x07\x1b[31m\x85", "\u2028\u202e\ufeff\uffff", "\ud800",
     "$x^{$", "{{ 7 * 7 }}", "```\n# title",
     "a\r\nb\tc", "https://evil.example www.evil.example @everyone #1",
 )  # fmt: skip

@@ -13,12 +13,13 @@ import pytest
 from typer.testing import CliRunner
 
 from gradfuzz.cli.app import app
-from gradfuzz.report.analysis import pictures
+from gradfuzz.report.analysis import Picture, pictures
 from gradfuzz.report.formats import formats
 from gradfuzz.report.model import report_of
+from gradfuzz.report.png import _plain, png
 from gradfuzz.store import Records
 from tests.report.pages import Elements, read_page
-from tests.report.stores import KNOWN, ONE, RAISES, hostile_store, hostile_texts, store_of
+from tests.report.stores import KNOWN, MISCHIEF, ONE, RAISES, hostile_store, hostile_texts, store_of
 
 SCHEMAS = Path(__file__).parent / "schemas"
 # What the document of the analysis lists, by name.
@@ -37,7 +38,7 @@ def store(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory):
-    return hostile_store(tmp_path_factory.mktemp("hostile") / "s.db", hostile_texts()[::20])
+    return hostile_store(tmp_path_factory.mktemp("hostile") / "s.db", hostile_texts())
 
 
 def written(store, form, folder, *options):
@@ -128,7 +129,7 @@ def test_of_an_older_store_batches_are_all_that_is_known(tmp_path):
     with contextlib.closing(sqlite3.connect(path)) as db:
         db.executescript("drop table spending; pragma user_version = 4;")
     rows, _ = read_page(written(path, "html", tmp_path / "out") / "index.html")
-    assert rows["campaigns"][0]["clock"] is None and rows["campaigns"][0]["times"] == [["mutants, made and examined in batches", 1.5, 1.0]]
+    assert rows["campaigns"][0]["clock"] is None and rows["campaigns"][0]["times"] == [["examining mutants, in batches", 1.5, 1.0]]
     assert "time:" not in (written(path, "markdown", tmp_path / "out") / "summary.md").read_text()
 
 
@@ -159,14 +160,37 @@ def test_junit_of_a_campaign_without_findings_has_a_case_that_passes(tmp_path):
     check_junit(path)
 
 
+def fit_for_code_scanning(folder):
+    """What GitHub asks for beyond the schema."""
+    (run,) = json.loads((folder / "report.sarif").read_text())["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert len(run["results"]) <= 5000 and len({rule["id"] for rule in rules}) == len(rules)
+    for rule in rules:
+        assert all(0 < len(rule[key]["text"]) <= 1024 for key in ("shortDescription", "fullDescription", "help"))
+        assert len(rule["name"]) <= 255 and len(rule["properties"]["tags"]) <= 10
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"] and result["message"]["text"].strip()
+        assert re.fullmatch(r"[0-9a-f]{16}:1", result["partialFingerprints"]["primaryLocationLineHash"])
+        (location,) = result["locations"]
+        uri, line = location["physicalLocation"]["artifactLocation"]["uri"], location["physicalLocation"]["region"]["startLine"]
+        assert re.fullmatch(r"findings/[\w.-]+\.py", uri) and (folder / uri).is_file() and line == 1
+
+
+def test_what_code_scanning_would_not_show_is_left_out_with_a_word(store, tmp_path, monkeypatch):
+    monkeypatch.setattr("gradfuzz.report.sarif.MOST_RESULTS", 2)
+    (run,) = json.loads((written(store, "sarif", tmp_path) / "report.sarif").read_text())["runs"]
+    (note,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert len(run["results"]) == 2 and note["message"]["text"].startswith("1 bugs are left out, the least grave")
+    check_sarif(tmp_path / "report.sarif")
+
+
 def test_sarif_holds_its_schema_and_has_what_code_scanning_asks_for(store, tmp_path):
     folder = written(store, "sarif", tmp_path)
     (run,) = json.loads((folder / "report.sarif").read_text())["runs"]
     assert len(run["results"]) == 3 and {r["level"] for r in run["results"]} == {"error", "warning"}
-    for result in run["results"]:
-        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"] and result["partialFingerprints"]
-        uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
-        assert (folder / uri).is_file()
+    fit_for_code_scanning(folder)
+    prints = [r["partialFingerprints"]["primaryLocationLineHash"] for r in run["results"]]
+    assert len(set(prints)) == 3 and not run["invocations"][0]["toolExecutionNotifications"]
     assert [r["properties"]["bug"] for r in run["results"] if r.get("suppressions")] == [
         r["properties"]["bug"] for r in run["results"] if r["properties"]["label"] == "known"
     ]
@@ -214,6 +238,10 @@ def test_a_stranger_s_store_can_be_written_in_every_format(hostile, tmp_path, fo
 def test_a_stranger_s_words_are_no_pictures_of_theirs(hostile, tmp_path):
     pytest.importorskip("matplotlib", reason="pictures need matplotlib, which is not installed")
     assert len(list(written(hostile, "png", tmp_path).glob("*.png"))) == len(PICTURES)
+    plain = Picture("name", "title", "", ("label",), {"series": (1.0,)})
+    for evil in (*MISCHIEF, "$$", "\\$x$", "$" + "y" * 60 + "$"):
+        assert png(plain, evil).startswith(b"\x89PNG")
+        assert not re.search(r"(?<!\\)(\\\\)*\$.*(?<!\\)(\\\\)*\$", _plain(evil))  # no formula
 
 
 def test_a_page_has_no_element_of_a_stranger_s(hostile, store, tmp_path):
@@ -232,11 +260,15 @@ def test_machines_read_a_stranger_s_store_as_data(hostile, tmp_path):
     assert len(list(ElementTree.parse(junit).getroot().iter("testcase"))) > 10
     check_junit(junit)
     check_sarif(written(hostile, "sarif", tmp_path) / "report.sarif")
+    fit_for_code_scanning(tmp_path)
     json.loads((written(hostile, "json", tmp_path) / "report.json").read_text(), parse_constant=lambda word: pytest.fail(word))
+    written(hostile, "csv", tmp_path)
     for table in ("bugs.csv", "analysis_report.csv", "time.csv"):
-        rows = list(csv.reader((written(hostile, "csv", tmp_path) / table).open(newline="")))
+        rows = list(csv.reader((tmp_path / table).open(newline="")))
         assert len({len(row) for row in rows}) == 1
-        assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@"))]
+        cells = [cell for row in rows for cell in row]
+        assert not [cell for cell in cells if re.match(r"\s*([=+@＝＋－＠]|-(?!\d+(\.\d+)?$))", cell)]
+        assert not [cell for cell in cells if not cell.isprintable()]
 
 
 def test_markdown_shows_a_stranger_s_words_as_words(hostile, tmp_path):

@@ -36,8 +36,8 @@ PAGE = Path(__file__).with_name("page")
 SCRIPTS = ("dom", "data", "charts", "list", "overview", "bugs", "bug", "campaign", "main")
 # Of a campaign's configuration, what people ask about, and what it is called.
 SETTINGS = {
-    "seed": "seed", "seconds": "seconds", "mutants": "mutants at most", "order": "highest order", "profile": "profile", "device": "device",
-    "workers": "workers",
+    "seed": "seed", "seconds": "time limit, in seconds", "mutants": "mutants at most", "order": "highest order", "profile": "profile",
+    "device": "device", "workers": "workers",
 }  # fmt: skip
 # No pictures from elsewhere, no other base for links, nothing to send forms to.
 POLICY = "img-src data: blob:; base-uri 'none'; form-action 'none'"
@@ -176,7 +176,9 @@ def _campaign(campaign: Campaign) -> dict[str, Any]:
 
 def _settings(campaign: Campaign) -> dict[str, str]:
     said = {name: campaign.config[key] for key, name in SETTINGS.items() if campaign.config.get(key) not in (None, "", [], ())}
-    return {name: str(value)[:MOST_SETTING] for name, value in said.items()} | {"findings": str(campaign.findings)}
+    told = {name: str(value)[:MOST_SETTING] for name, value in said.items()}
+    waiting = {"suspicions that nobody has looked into": f"{campaign.waiting:,}"} if campaign.waiting else {}
+    return told | {"findings": f"{campaign.findings:,}"} | waiting
 
 
 def _api(api: str, campaign: Campaign) -> dict[str, Any]:

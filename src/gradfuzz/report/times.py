@@ -9,16 +9,16 @@ from gradfuzz.engine import spending as names
 
 # What each is called in a line, and in a sentence.
 TITLES = {
-    names.SEARCH: "mutants, made and examined in batches",
-    names.CONFIRMING: "confirming what was suspected, in fresh processes",
-    names.SHRINKING: "making examples small",
-    names.SCRIPTS: "running scripts and making them short",
-    names.POST_MORTEMS: "post-mortems of crashes and hangs",
-    names.REFERENCE: "measuring what the reference is asked about",
-    names.PROOFS: "proofs of the reference, in processes of its own",
-    names.SEEDS: "reading seeds and asking the library",
-    names.STEERING: "the campaign's own process: planning, keeping",
-    names.WAITING: "workers waiting for work or for a processor",
+    names.SEARCH: "examining mutants, in batches",
+    names.CONFIRMING: "confirming in fresh processes",
+    names.SHRINKING: "shrinking examples",
+    names.SCRIPTS: "running and shortening scripts",
+    names.POST_MORTEMS: "post-mortems of crashes",
+    names.REFERENCE: "measuring for the reference",
+    names.PROOFS: "proofs of the reference",
+    names.SEEDS: "reading seeds",
+    names.STEERING: "the campaign's own process",
+    names.WAITING: "workers waiting",
 }
 
 
