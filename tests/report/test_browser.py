@@ -12,9 +12,11 @@ from gradfuzz.report.files import write_text
 from gradfuzz.report.html import page
 from gradfuzz.report.model import report_of
 from gradfuzz.store import Records
+from gradfuzz.store.board import board_beside
 from tests.report.browser import FILTER_TIME, axe_source, chromium, complaints, open_page, require, show
 from tests.report.pages import read_page
 from tests.report.stores import KNOWN, ONE, RAISES, hostile_store, hostile_texts, store_of
+from tests.report.test_serving import DOING, running_store, serving
 
 require()
 
@@ -27,20 +29,18 @@ const [done] = arguments, button = document.querySelector('[aria-label="copy scr
 button.click();
 setTimeout(() => done(button.textContent), 100);
 """
-ROWS = """
-const [done] = arguments, numbers = () => [...document.querySelectorAll("tr.row")].map((row) => +row.getAttribute("aria-rowindex"));
-setTimeout(() => done(numbers()), 200);
-"""
-PLACE = """
-const [done] = arguments;
-setTimeout(() => done([location.hash, document.activeElement.id, document.querySelector("main h1").textContent]), 100);
-"""
 OPEN = """
 const [number, done] = arguments;
 location.hash = bugLink(data.bugs[number]);
 setTimeout(() => done(document.querySelector("main h1").textContent), 60);
 """
-THEIRS = "main script, main img, main iframe, main [onerror], main [onmouseover]"
+# What the served page says of workers, once it says something or nothing, as is asked for.
+RIGHT_NOW = """
+const [shown, done] = arguments, place = () => document.getElementById("now");
+const ready = () => place() && place().hidden !== shown, wait = () => { look(); setTimeout(() => (ready() ? said() : wait()), 200); };
+const said = () => done(shown ? place().innerText : "");
+wait();
+"""
 
 
 def large_store(path):
@@ -199,6 +199,17 @@ def test_it_fits_a_phone_in_light_and_dark(small):
         assert driver.execute_script("return document.documentElement.dataset.theme") == "dark"
         driver.execute_script("document.getElementById('theme').click()")
         assert driver.execute_script("return document.documentElement.dataset.theme") == "light"
+
+
+def test_the_page_that_is_served_says_what_workers_are_at_until_the_campaign_is_over(tmp_path):
+    path = running_store(tmp_path, *DOING)
+    with serving(path) as server, chromium(offline=False) as driver:
+        driver.get(server.address)
+        told = driver.execute_async_script(RIGHT_NOW, True)
+        assert "worker 2" in told and "confirming torch.polar" in told and "1 min" in told and "<b>SIGSEGV</b>" in told
+        board_beside(path).unlink()
+        assert driver.execute_async_script(RIGHT_NOW, False) == ""
+        assert complaints(driver) == []
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -39,7 +39,7 @@ const showNow = (board) => {
   place.hidden = !board.rows;
   if (!board.rows) return;
   place.replaceChildren(...[h("h2", {}, "Right now"), board.old ? h("p", { class: "note" }, `Nothing was heard from the campaign for ${duration(board.age)}.`) : null,
-    table(["", "is at", "for"], board.rows.map((row) => [row.who, h("code", {}, row.what), row.seconds === null ? "" : duration(row.seconds + board.age)])),
+    table(["who", "is at", "for"], board.rows.map((row) => [row.who, h("code", {}, row.what), row.seconds === null ? "" : duration(row.seconds + board.age)])),
     board.more ? h("p", { class: "dim small" }, `and ${count(board.more)} more`) : null].filter(Boolean));
 };
 const settings = (c) => Object.entries(c.settings).map(([name, value]) => [name, value]);
