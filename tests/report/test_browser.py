@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from gradfuzz.store import Records
 from gradfuzz.store.board import board_beside
 from tests.report.browser import FILTER_TIME, axe_source, chromium, complaints, open_page, require, show
 from tests.report.pages import read_page
+from tests.report.screenshots import make
 from tests.report.stores import KNOWN, ONE, RAISES, hostile_store, hostile_texts, store_of
 from tests.report.test_serving import DOING, running_store, serving
 
@@ -226,6 +228,14 @@ def test_axe_has_nothing_serious_to_say(small, dark):
             found = driver.execute_async_script("axe.run().then((r) => arguments[0](r.violations))")
             grave = [(v["id"], [n["html"][:120] for n in v["nodes"][:3]]) for v in found if v["impact"] in ("serious", "critical")]
             assert grave == [], (view, json.dumps(grave, indent=1))
+
+
+def test_the_pictures_of_readme_and_docs_are_made():
+    """Into build/pictures, to be looked at; `python -m tests.report.screenshots` puts them where they are shown."""
+    made = make(ROOT / "build" / "pictures")
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    shown = {name for page in pages for name in re.findall(r"pictures/(report-[\w-]+\.png)", page.read_text(encoding="utf-8"))}
+    assert shown == {picture.name for picture in made} and all(picture.stat().st_size > 40_000 for picture in made)
 
 
 def test_nothing_of_a_stranger_s_runs_or_becomes_a_link(browser, tmp_path):
