@@ -19,6 +19,7 @@ PROGRAM = parse('x = tensor((2,), "float64", listed([0.5, 2.0]))\ny = torch.sin(
 LADDER = [[4.0**-k, 0.8775825618903728 + 16.0**-k] for k in range(2, 13)]
 DETAIL = {
     "element": "x[0]", "numbers": {"reverse": 1.25, "forward": 0.8775825618903728}, "numeric": 0.8775825618903728, "numeric_error": 1e-12,
+    "bars": {"reverse": 3e-16},
     "steps": 11, "steps_agreeing_with_ad": 0, "ladder": LADDER, "vote": {"reruns": 4, "checks": 52, "against": 52, "for_ad": 0},
 }  # fmt: skip
 WRONG = Verdict("disagree", "gradient", "gradient", 1, [REVERSE], "reverse differs", 0.8775825618903728, 1.25, 1e-11, DETAIL)
