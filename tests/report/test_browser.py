@@ -199,6 +199,8 @@ def test_it_fits_a_phone_in_light_and_dark(small):
             open_page(driver, small, view)
             assert driver.execute_script("return document.documentElement.scrollWidth <= innerWidth"), view
         assert driver.execute_script("return document.documentElement.dataset.theme") == "dark"
+        paper = "window.dispatchEvent(new Event(arguments[0])); return document.documentElement.dataset.theme"
+        assert driver.execute_script(paper, "beforeprint") == "light" and driver.execute_script(paper, "afterprint") == "dark"
         driver.execute_script("document.getElementById('theme').click()")
         assert driver.execute_script("return document.documentElement.dataset.theme") == "light"
 

@@ -45,8 +45,9 @@ theme(chosen);
 dusk.addEventListener("change", () => theme(chosen));
 document.addEventListener("keydown", keys);
 window.addEventListener("hashchange", route);
-window.addEventListener("beforeprint", () => current?.whole(true));
-window.addEventListener("afterprint", () => current?.whole(false));
+// Paper is white, and does not scroll.
+window.addEventListener("beforeprint", () => { document.documentElement.dataset.theme = "light"; current?.whole(true); });
+window.addEventListener("afterprint", () => { theme(chosen); current?.whole(false); });
 let wide = window.innerWidth, later = 0;
 window.addEventListener("resize", () => { if (window.innerWidth === wide) return; wide = window.innerWidth; clearTimeout(later); later = setTimeout(route, 150); });
 route();
