@@ -27,7 +27,7 @@ from gradfuzz.store.opening import refuse_foreign
 # When the time is up, suspicions that wait for confirmation get this long; what then still waits is kept for --resume.
 GRACE = 120.0
 # Seconds between two times that what was spent is written down: whoever kills the campaign loses as much of the account.
-KEEP_EVERY = 5.0
+KEEP_EVERY = 2.0
 
 
 class Session:
