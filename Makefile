@@ -2,7 +2,7 @@
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS ?= torch,jax,tensorflow,testing,accuracy,report,llm
+EXTRAS ?= torch,jax,tensorflow,testing,accuracy,report,llm,docs
 SHELL := /bin/bash
 
 MLX := examples/mlx_target
@@ -99,7 +99,8 @@ soak: $(VENV)/.test  ## an hour in which nothing may grow
 	$(BIN)/python benchmarks/soak.py torch 1h
 
 $(VENV)/.docs: $(BIN)/python pyproject.toml constraints.txt
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[docs]"
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[docs]" \
+		|| { echo "make docs needs mkdocs-material and mkdocstrings-python: pip install 'gradfuzz[docs]'" >&2; exit 1; }
 	touch $@
 
 docs: $(VENV)/.docs  ## the documentation as a site, in build/site; every link is followed

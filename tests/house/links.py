@@ -39,6 +39,7 @@ class Page(HTMLParser):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.links: list[str] = []
+        self.fetched: list[str] = []  # what a browser would fetch by itself
         self.places: set[str] = set()
         self.feed(path.read_text(encoding="utf-8"))
 
@@ -46,13 +47,13 @@ class Page(HTMLParser):
         said = dict(attributes)
         self.places |= {said[key] for key in ("id", "name") if said.get(key)}
         self.links += [said[key] for key in ("href", "src") if said.get(key)]
+        self.fetched += [said["src"]] if said.get("src") else []
+        self.fetched += [said["href"]] if tag == "link" and said.get("href") and said.get("rel") not in ("canonical", "alternate") else []
 
 
 def broken_in_site(folder: Path) -> list[str]:
-    """Links of a built site that lead nowhere within it, and whatever it would fetch from elsewhere."""
-    # Reports have links of their own, which a browser follows in the tests; what is not found is served from anywhere.
-    paths = [path for path in folder.rglob("*.html") if "reports" not in path.parts and path.name != "404.html"]
-    pages = {path.resolve(): Page(path) for path in paths}
+    """Links of a built site that lead nowhere within it."""
+    pages = _pages(folder)
     found = []
     for path, page in pages.items():
         for link in page.links:
@@ -66,7 +67,21 @@ def broken_in_site(folder: Path) -> list[str]:
     return found
 
 
+def fetched_from_elsewhere(folder: Path) -> list[str]:
+    """What pages of a built site would have a browser fetch from another server."""
+    pages = _pages(folder)
+    return [
+        f"{path.relative_to(folder.resolve())}: {link}" for path, page in pages.items() for link in page.fetched if urlsplit(link).netloc
+    ]
+
+
+def _pages(folder: Path) -> dict[Path, Page]:
+    # Reports have links of their own, which a browser follows in the tests; what is not found is served from anywhere.
+    paths = [path for path in folder.rglob("*.html") if "reports" not in path.relative_to(folder).parts and path.name != "404.html"]
+    return {path.resolve(): Page(path) for path in paths}
+
+
 if __name__ == "__main__":
-    lost = broken_in_site(Path(sys.argv[1]))
+    lost = broken_in_site(Path(sys.argv[1])) + fetched_from_elsewhere(Path(sys.argv[1]))
     print("\n".join(lost) or "every link of the site leads somewhere")
     sys.exit(bool(lost))

@@ -21,7 +21,7 @@ def require():
 
 
 @contextmanager
-def chromium(width=1280, height=900, phone=False, dark=False):
+def chromium(width=1280, height=900, phone=False, dark=False, offline=True):
     from selenium import webdriver
     from selenium.webdriver.chrome.options import Options
     from selenium.webdriver.chrome.service import Service
@@ -47,7 +47,7 @@ def chromium(width=1280, height=900, phone=False, dark=False):
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
         driver.execute_cdp_cmd("Network.enable", {})
         driver.execute_cdp_cmd(
-            "Network.emulateNetworkConditions", {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
+            "Network.emulateNetworkConditions", {"offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
         )
         yield driver
     finally:

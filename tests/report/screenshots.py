@@ -1,41 +1,41 @@
-"""Pictures of a report for README and docs: python -m tests.report.screenshots STORE FOLDER"""
+"""Pictures of the report that is on the site, for README and docs: python -m tests.report.screenshots [FOLDER]"""
 
 import sys
 from pathlib import Path
 
-from gradfuzz.report.html import write
-from gradfuzz.report.model import report_of
-from gradfuzz.store import Records
 from tests.report.browser import chromium, open_page
 from tests.report.pages import read_page
 
+ROOT = Path(__file__).parent.parent.parent
+PAGE = ROOT / "docs" / "reports" / "torch-2.13.0.html"
 WIDTH, HEIGHT, TALL = 1280, 900, 1700
 
 
-def main(store, folder):
-    folder.mkdir(parents=True, exist_ok=True)
-    with Records(store) as opened:
-        page = write(report_of(opened), folder / "page")
+def plotted(page):
+    """The gravest bug of which everything is drawn: the function around its point, and how the difference quotient settles."""
     rows, found = read_page(page)
-    drawn = {row["bug"] for row, d in zip(rows["findings"], found) if d["around"] and d["ladder"]}
-    bug = rows["bugs"][min(drawn)]["id"] if drawn else rows["bugs"][0]["id"]
-    views = {
-        "overview": "#/",
-        "bugs": "#/bugs",
-        "bug": f"#/bug/{bug}",
-        "coverage": "#/coverage",
-        "time": "#/time",
-        "analysis": "#/analysis",
+    return rows["bugs"][min(row["bug"] for row, d in zip(rows["findings"], found) if d["around"] and d["ladder"])]["id"]
+
+
+def make(folder, page=PAGE):
+    """report-*.png in the folder; returns them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    bug = f"#/bug/{plotted(page)}"
+    wanted = {
+        (WIDTH, HEIGHT, False): {"overview": "#/", "bugs": "#/bugs", "analysis": "#/analysis"},
+        (WIDTH, TALL, False): {"bug": bug},
+        (WIDTH, TALL, True): {"bug-dark": bug},
+        (390, 844, False): {"phone": "#/bugs"},
     }
-    for name, view in views.items():
-        for dark in (False, True):
-            with chromium(WIDTH, TALL if name == "bug" else HEIGHT, dark=dark) as driver:
+    made = []
+    for (width, height, dark), views in wanted.items():
+        with chromium(width, height, phone=width < 500, dark=dark) as driver:
+            for name, view in views.items():
                 open_page(driver, page, view)
-                driver.save_screenshot(str(folder / f"report-{name}{'-dark' if dark else ''}.png"))
-    with chromium(390, 844, phone=True) as driver:
-        open_page(driver, page, "#/bugs")
-        driver.save_screenshot(str(folder / "report-phone.png"))
+                made.append(folder / f"report-{name}.png")
+                driver.save_screenshot(str(made[-1]))
+    return made
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    make(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "pictures")

@@ -19,6 +19,7 @@ PROGRAM = parse('x = tensor((2,), "float64", listed([0.5, 2.0]))\ny = torch.sin(
 LADDER = [[4.0**-k, 0.8775825618903728 + 16.0**-k] for k in range(2, 13)]
 DETAIL = {
     "element": "x[0]", "numbers": {"reverse": 1.25, "forward": 0.8775825618903728}, "numeric": 0.8775825618903728, "numeric_error": 1e-12,
+    "bars": {"reverse": 3e-16},
     "steps": 11, "steps_agreeing_with_ad": 0, "ladder": LADDER, "vote": {"reruns": 4, "checks": 52, "against": 52, "for_ad": 0},
 }  # fmt: skip
 WRONG = Verdict("disagree", "gradient", "gradient", 1, [REVERSE], "reverse differs", 0.8775825618903728, 1.25, 1e-11, DETAIL)
@@ -37,7 +38,8 @@ KNOWN = replace(ONE, api="torch.ldexp", rule="LdexpBackward0", id="ldexp-3", lab
 MISCHIEF = (
     "<script>window.hacked = 1</script>", "</script><script>window.hacked = 1</script>", "<img src=x onerror='window.hacked = 1'>",
     "<!--", "]]>", "\" onmouseover=\"window.hacked = 1", "javascript:alert(1)", "[a](javascript:alert(1)) ![b](https://evil.example/c.png)",
-    '=HYPERLINK("https://evil.example")', "@SUM(1)", "&lt;b&gt; &amp;", "\x00\x07\x1b[31m\x85", "\u2028\u202e\ufeff\uffff", "\ud800",
+    '=HYPERLINK("https://evil.example")', "=cmd|' /C calc'!A0", "\t-2+3+cmd|' /C calc'!A0", "＝1+1", "@SUM(1)",
+    "&lt;b&gt; &amp;", "\x00\x07\x1b[31m\x85", "\u2028\u202e\ufeff\uffff", "\ud800",
     "$x^{$", "{{ 7 * 7 }}", "```\n# title",
     "a\r\nb\tc", "https://evil.example www.evil.example @everyone #1",
 )  # fmt: skip
@@ -57,6 +59,8 @@ def store_of(path: Path, *findings: Finding, batches: int = 3, corpus: bool = Tr
         store.keep_corpus(number, [{"api": "torch.sin", "source": "sample", "program": to_json(PROGRAM)}])
     for k, finding in enumerate(findings):
         store.add_finding(number, f"k{k}", finding)
+    for run, seconds in enumerate((60.0, 20.0)):
+        store.spend(number, f"run {run}", {"batches": seconds, "confirming": 10.0, "waiting": 0.5 * seconds, "clock": 2 * seconds})
     store.set_status(number, "finished")
     store.close()
     return path
@@ -67,6 +71,7 @@ def hostile_store(path: Path, more: tuple[str, ...] = ()) -> Path:
     store = Store(path, create=True)
     number = store.begin("torch", MISCHIEF[0], {"seed": MISCHIEF[1], "profile": MISCHIEF[2], "device": MISCHIEF[5]})
     store.set_existing_rules(number, {f"{evil}:{evil}": evil if k % 2 else "" for k, evil in enumerate(MISCHIEF[:8])})
+    store.spend(number, MISCHIEF[3], {evil.encode("utf-8", "backslashreplace").decode(): 3.0 + k for k, evil in enumerate(MISCHIEF)})
     for k, evil in enumerate((*MISCHIEF, *more)):
         text = evil.encode("utf-8", "backslashreplace").decode()  # a column holds no half of a character; a document may
         store.add_batch(number, k, text, {"agree": 20, "inconclusive": 5}, {text: 5}, {f"{text}: {text}": 2}, 0.1, [f"reverse:{text}"])

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +13,12 @@ from gradfuzz.report.files import write_text
 from gradfuzz.report.html import page
 from gradfuzz.report.model import report_of
 from gradfuzz.store import Records
+from gradfuzz.store.board import board_beside
 from tests.report.browser import FILTER_TIME, axe_source, chromium, complaints, open_page, require, show
 from tests.report.pages import read_page
+from tests.report.screenshots import make
 from tests.report.stores import KNOWN, ONE, RAISES, hostile_store, hostile_texts, store_of
+from tests.report.test_serving import DOING, running_store, serving
 
 require()
 
@@ -27,20 +31,18 @@ const [done] = arguments, button = document.querySelector('[aria-label="copy scr
 button.click();
 setTimeout(() => done(button.textContent), 100);
 """
-ROWS = """
-const [done] = arguments, numbers = () => [...document.querySelectorAll("tr.row")].map((row) => +row.getAttribute("aria-rowindex"));
-setTimeout(() => done(numbers()), 200);
-"""
-PLACE = """
-const [done] = arguments;
-setTimeout(() => done([location.hash, document.activeElement.id, document.querySelector("main h1").textContent]), 100);
-"""
 OPEN = """
 const [number, done] = arguments;
 location.hash = bugLink(data.bugs[number]);
 setTimeout(() => done(document.querySelector("main h1").textContent), 60);
 """
-THEIRS = "main script, main img, main iframe, main [onerror], main [onmouseover]"
+# What the served page says of workers, once it says something or nothing, as is asked for.
+RIGHT_NOW = """
+const [shown, done] = arguments, place = () => document.getElementById("now");
+const ready = () => place() && place().hidden !== shown, wait = () => { look(); setTimeout(() => (ready() ? said() : wait()), 200); };
+const said = () => done(shown ? place().innerText : "");
+wait();
+"""
 
 
 def large_store(path):
@@ -197,8 +199,21 @@ def test_it_fits_a_phone_in_light_and_dark(small):
             open_page(driver, small, view)
             assert driver.execute_script("return document.documentElement.scrollWidth <= innerWidth"), view
         assert driver.execute_script("return document.documentElement.dataset.theme") == "dark"
+        paper = "window.dispatchEvent(new Event(arguments[0])); return document.documentElement.dataset.theme"
+        assert driver.execute_script(paper, "beforeprint") == "light" and driver.execute_script(paper, "afterprint") == "dark"
         driver.execute_script("document.getElementById('theme').click()")
         assert driver.execute_script("return document.documentElement.dataset.theme") == "light"
+
+
+def test_the_page_that_is_served_says_what_workers_are_at_until_the_campaign_is_over(tmp_path):
+    path = running_store(tmp_path, *DOING)
+    with serving(path) as server, chromium(offline=False) as driver:
+        driver.get(server.address)
+        told = driver.execute_async_script(RIGHT_NOW, True)
+        assert "worker 2" in told and "confirming torch.polar" in told and "1 min" in told and "<b>SIGSEGV</b>" in told
+        board_beside(path).unlink()
+        assert driver.execute_async_script(RIGHT_NOW, False) == ""
+        assert complaints(driver) == []
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -215,6 +230,14 @@ def test_axe_has_nothing_serious_to_say(small, dark):
             found = driver.execute_async_script("axe.run().then((r) => arguments[0](r.violations))")
             grave = [(v["id"], [n["html"][:120] for n in v["nodes"][:3]]) for v in found if v["impact"] in ("serious", "critical")]
             assert grave == [], (view, json.dumps(grave, indent=1))
+
+
+def test_the_pictures_of_readme_and_docs_are_made():
+    """Into build/pictures, to be looked at; `python -m tests.report.screenshots` puts them where they are shown."""
+    made = make(ROOT / "build" / "pictures")
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    shown = {name for page in pages for name in re.findall(r"pictures/(report-[\w-]+\.png)", page.read_text(encoding="utf-8"))}
+    assert shown == {picture.name for picture in made} and all(picture.stat().st_size > 40_000 for picture in made)
 
 
 def test_nothing_of_a_stranger_s_runs_or_becomes_a_link(browser, tmp_path):

@@ -1,8 +1,10 @@
 """Every format: what it says of a store is true, schemas hold, and nothing of a stranger's is more than text."""
 
+import contextlib
 import csv
 import json
 import re
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -11,12 +13,13 @@ import pytest
 from typer.testing import CliRunner
 
 from gradfuzz.cli.app import app
-from gradfuzz.report.analysis import pictures
+from gradfuzz.report.analysis import Picture, pictures
 from gradfuzz.report.formats import formats
 from gradfuzz.report.model import report_of
+from gradfuzz.report.png import _plain, png
 from gradfuzz.store import Records
 from tests.report.pages import Elements, read_page
-from tests.report.stores import KNOWN, ONE, RAISES, hostile_store, hostile_texts, store_of
+from tests.report.stores import KNOWN, MISCHIEF, ONE, RAISES, hostile_store, hostile_texts, store_of
 
 SCHEMAS = Path(__file__).parent / "schemas"
 # What the document of the analysis lists, by name.
@@ -35,7 +38,7 @@ def store(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory):
-    return hostile_store(tmp_path_factory.mktemp("hostile") / "s.db", hostile_texts()[::20])
+    return hostile_store(tmp_path_factory.mktemp("hostile") / "s.db", hostile_texts())
 
 
 def written(store, form, folder, *options):
@@ -55,7 +58,7 @@ def test_the_page_has_all_that_is_known_of_a_finding(store, tmp_path):
     assert (
         [v["name"] for v in one["values"]] == ["reverse", "forward", "numeric"]
         and one["values"][0]["fault"]
-        and one["values"][2]["bar"] == 1e-12
+        and [v["bar"] for v in one["values"]] == [3e-16, None, 1e-12]
     )
     assert len(one["ladder"]) == 11 and one["proof"]["exact"].startswith("0.8775") and "52 are against AD" in one["vote"]
     assert {g["name"] for g in rows["grades"]} >= {"silent", "loud", "edge"} and rows["campaigns"][0]["mutants"] == sum(
@@ -108,6 +111,28 @@ def test_the_table_adds_up(store, tmp_path):
     assert len(bugs) == 3 and {b["label"] for b in bugs} == {"new", "known"}
 
 
+def test_every_format_for_people_says_where_the_time_went(store, tmp_path):
+    rows, _ = read_page(written(store, "html", tmp_path) / "index.html")
+    campaign = rows["campaigns"][0]
+    assert [seconds for _, seconds, _ in campaign["times"]] == [80.0, 20.0, 40.0] and campaign["clock"] == 160.0
+    assert "mutants" in campaign["times"][0][0] and "waiting" in campaign["times"][-1][0]
+    (told,) = json.loads((written(store, "json", tmp_path) / "report.json").read_text())["campaigns"]
+    assert told["time"] == {"batches": 80.0, "confirming": 20.0, "waiting": 40.0} and told["clock"] == 160.0
+    text = (written(store, "markdown", tmp_path) / "summary.md").read_text()
+    assert "in 160 seconds" in text and "time: batches 57 %, waiting 29 %, confirming 14 %" in text
+    table = list(csv.DictReader((written(store, "csv", tmp_path) / "time.csv").open()))
+    assert [(row["what"], row["seconds"], row["share"]) for row in table][1] == ("confirming", "20.000", "0.1429")
+
+
+def test_of_an_older_store_batches_are_all_that_is_known(tmp_path):
+    path = store_of(tmp_path / "s.db", ONE)
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.executescript("drop table spending; pragma user_version = 4;")
+    rows, _ = read_page(written(path, "html", tmp_path / "out") / "index.html")
+    assert rows["campaigns"][0]["clock"] is None and rows["campaigns"][0]["times"] == [["examining mutants, in batches", 1.5, 1.0]]
+    assert "time:" not in (written(path, "markdown", tmp_path / "out") / "summary.md").read_text()
+
+
 def check_junit(path):
     xmlschema = pytest.importorskip("xmlschema", reason="the schema of JUnit is checked with xmlschema, which is not installed")
     xmlschema.XMLSchema(SCHEMAS / "JUnit.xsd").validate(path)
@@ -135,14 +160,37 @@ def test_junit_of_a_campaign_without_findings_has_a_case_that_passes(tmp_path):
     check_junit(path)
 
 
+def fit_for_code_scanning(folder):
+    """What GitHub asks for beyond the schema."""
+    (run,) = json.loads((folder / "report.sarif").read_text())["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert len(run["results"]) <= 5000 and len({rule["id"] for rule in rules}) == len(rules)
+    for rule in rules:
+        assert all(0 < len(rule[key]["text"]) <= 1024 for key in ("shortDescription", "fullDescription", "help"))
+        assert len(rule["name"]) <= 255 and len(rule["properties"]["tags"]) <= 10
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"] and result["message"]["text"].strip()
+        assert re.fullmatch(r"[0-9a-f]{16}:1", result["partialFingerprints"]["primaryLocationLineHash"])
+        (location,) = result["locations"]
+        uri, line = location["physicalLocation"]["artifactLocation"]["uri"], location["physicalLocation"]["region"]["startLine"]
+        assert re.fullmatch(r"findings/[\w.-]+\.py", uri) and (folder / uri).is_file() and line == 1
+
+
+def test_what_code_scanning_would_not_show_is_left_out_with_a_word(store, tmp_path, monkeypatch):
+    monkeypatch.setattr("gradfuzz.report.sarif.MOST_RESULTS", 2)
+    (run,) = json.loads((written(store, "sarif", tmp_path) / "report.sarif").read_text())["runs"]
+    (note,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert len(run["results"]) == 2 and note["message"]["text"].startswith("1 bugs are left out, the least grave")
+    check_sarif(tmp_path / "report.sarif")
+
+
 def test_sarif_holds_its_schema_and_has_what_code_scanning_asks_for(store, tmp_path):
     folder = written(store, "sarif", tmp_path)
     (run,) = json.loads((folder / "report.sarif").read_text())["runs"]
     assert len(run["results"]) == 3 and {r["level"] for r in run["results"]} == {"error", "warning"}
-    for result in run["results"]:
-        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"] and result["partialFingerprints"]
-        uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
-        assert (folder / uri).is_file()
+    fit_for_code_scanning(folder)
+    prints = [r["partialFingerprints"]["primaryLocationLineHash"] for r in run["results"]]
+    assert len(set(prints)) == 3 and not run["invocations"][0]["toolExecutionNotifications"]
     assert [r["properties"]["bug"] for r in run["results"] if r.get("suppressions")] == [
         r["properties"]["bug"] for r in run["results"] if r["properties"]["label"] == "known"
     ]
@@ -190,6 +238,10 @@ def test_a_stranger_s_store_can_be_written_in_every_format(hostile, tmp_path, fo
 def test_a_stranger_s_words_are_no_pictures_of_theirs(hostile, tmp_path):
     pytest.importorskip("matplotlib", reason="pictures need matplotlib, which is not installed")
     assert len(list(written(hostile, "png", tmp_path).glob("*.png"))) == len(PICTURES)
+    plain = Picture("name", "title", "", ("label",), {"series": (1.0,)})
+    for evil in (*MISCHIEF, "$$", "\\$x$", "$" + "y" * 60 + "$"):
+        assert png(plain, evil).startswith(b"\x89PNG")
+        assert not re.search(r"(?<!\\)(\\\\)*\$.*(?<!\\)(\\\\)*\$", _plain(evil))  # no formula
 
 
 def test_a_page_has_no_element_of_a_stranger_s(hostile, store, tmp_path):
@@ -208,11 +260,15 @@ def test_machines_read_a_stranger_s_store_as_data(hostile, tmp_path):
     assert len(list(ElementTree.parse(junit).getroot().iter("testcase"))) > 10
     check_junit(junit)
     check_sarif(written(hostile, "sarif", tmp_path) / "report.sarif")
+    fit_for_code_scanning(tmp_path)
     json.loads((written(hostile, "json", tmp_path) / "report.json").read_text(), parse_constant=lambda word: pytest.fail(word))
-    for table in ("bugs.csv", "analysis_report.csv"):
-        rows = list(csv.reader((written(hostile, "csv", tmp_path) / table).open(newline="")))
+    written(hostile, "csv", tmp_path)
+    for table in ("bugs.csv", "analysis_report.csv", "time.csv"):
+        rows = list(csv.reader((tmp_path / table).open(newline="")))
         assert len({len(row) for row in rows}) == 1
-        assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@"))]
+        cells = [cell for row in rows for cell in row]
+        assert not [cell for cell in cells if re.match(r"\s*([=+@＝＋－＠]|-(?!\d+(\.\d+)?$))", cell)]
+        assert not [cell for cell in cells if not cell.isprintable()]
 
 
 def test_markdown_shows_a_stranger_s_words_as_words(hostile, tmp_path):

@@ -1,8 +1,11 @@
 """`serve`: the page of a store, live, for whoever may see it and for nobody else. `watch`: the same store in a terminal."""
 
 import http.client
+import json
+import os
 import re
 import threading
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -10,7 +13,8 @@ from typer.testing import CliRunner
 
 from gradfuzz.cli.app import app
 from gradfuzz.report.serving import Server, is_loopback, stamp
-from gradfuzz.store import Store
+from gradfuzz.store import Claim, Store
+from gradfuzz.store.board import Doing, Writing, board_beside
 from tests.report.stores import ONE, RAISES, hostile_store, store_of
 
 
@@ -44,6 +48,8 @@ def test_the_page_is_served_and_changes_with_the_store(tmp_path):
         store = Store(path, create=False)
         store.add_finding(1, "new", RAISES)
         store.close()
+        assert ask(server, "/stamp")[1] == now and "polar-2" not in ask(server)[1]  # pages may take a tenth of the time
+        server.pages._rest = 0.0
         assert ask(server, "/stamp")[1] != now and "polar-2" in ask(server)[1] and "polar-2" not in page
 
 
@@ -106,11 +112,57 @@ def test_watch_shows_a_stored_campaign_once(tmp_path):
     )
 
 
-def test_watch_says_when_a_campaign_has_died(tmp_path):
-    store = Store(store_of(tmp_path / "s.db"), create=False)
+def running_store(tmp_path, *rows):
+    """A store whose campaign this process runs, as far as anybody can tell."""
+    path = store_of(tmp_path / "s.db", ONE)
+    store = Store(path, create=False)
     store.set_status(1, "running")
     store.close()
-    assert "ended without a word" in CliRunner().invoke(app, ["watch", "--store", str(tmp_path / "s.db")]).output
+    Writing(path, 1).write(lambda: rows)
+    return path
+
+
+DOING = (
+    Doing("worker 1", "batch 7 of torch.sin, 3 of 20", 4.0, os.getpid()),
+    Doing("worker 2", "confirming torch.polar", 65.0),
+    Doing("post-mortem", "torch.cos: \x1b[31m<b>SIGSEGV</b>", 9.0),
+)
+
+
+def test_watch_says_what_each_worker_of_a_running_campaign_is_at(tmp_path):
+    path = running_store(tmp_path, *DOING)
+    with Claim(path):
+        told = " ".join(CliRunner().invoke(app, ["watch", "--once", "--store", str(path)]).output.split())
+    assert "batch 7 of torch.sin, 3 of 20 for 0:0" in told and "confirming torch.polar for 1:0" in told and "running" in told
+    assert "time 2:40 by the clock; batches 57 %, waiting 29 %, confirming 14 %" in told
+
+
+def test_watch_says_when_a_campaign_has_died_and_does_not_believe_its_board(tmp_path):
+    path = running_store(tmp_path, *DOING)
+    told = CliRunner().invoke(app, ["watch", "--store", str(path)]).output
+    assert "ended without a word" in told and "polar" not in told  # nobody holds the lock
+
+
+def test_a_campaign_that_says_nothing_any_more_is_told_as_such(tmp_path):
+    path = running_store(tmp_path, *DOING)
+    file = board_beside(path)
+    file.write_text(json.dumps({**json.loads(file.read_text()), "written": time.time() - 100}))
+    with Claim(path):
+        assert "nothing was heard for 1:4" in CliRunner().invoke(app, ["watch", "--once", "--store", str(path)]).output
+
+
+def test_what_workers_are_at_is_served_to_those_who_may_see_the_page(tmp_path):
+    path = running_store(tmp_path, *DOING)
+    with serving(path) as server:
+        status, text, headers = ask(server, "/now")
+        board = json.loads(text)
+        assert status == 200 and headers["Content-Type"].startswith("application/json") and not board["old"]
+        assert [row["what"] for row in board["rows"]] == [row.what for row in DOING]
+        assert ask(server, "/now", Host="evil.example")[0] == 403
+        board_beside(path).unlink()
+        assert ask(server, "/now")[1] == "{}"
+    with serving(path, "0.0.0.0", "secret") as server:
+        assert ask(server, "/now")[0] == 403
 
 
 def test_watch_lets_nothing_of_a_stranger_s_loose_on_the_terminal(tmp_path):

@@ -51,6 +51,7 @@ def leg(store, number):
     for batch in range(40):
         lesson = Lesson([f"f{batch}"], {"size": [2, 1]}, [], cover=Cover(3, 3, 1 << (batch % 3)), grown=grown)
         store.add_batch(campaign, batch, f"api{batch % 4}", {"agree": 5}, {}, {}, 1.0, [f"reverse:{batch % 7}"], lesson, 5)
+    store.spend(campaign, f"run {number}", {"batches": 40.0, "clock": 25.0})
     if store.known_keys(campaign).get("k1"):
         store.met_again(campaign, "k1")
     else:
@@ -72,6 +73,8 @@ def test_after_many_legs_the_store_is_as_large_as_after_a_few(tmp_path):
         assert kept.totals(campaign)["counts"] == {"agree": 30 * 40 * 5} and len(kept.rules(campaign)) == 7
         assert kept.findings(campaign)[0].times == 30 and [p.key for p in kept.suspicions(campaign)] == ["k2"]
         assert designs_of(kept, campaign)["api1"].ran == 7
+        assert kept.spending(campaign) == {"batches": 30 * 40.0, "clock": 30 * 25.0}
+        assert kept.db.execute("select count(*) from spending").fetchone()[0] == 4  # this leg's, and the sums of those before
         past = [row for number, row in kept.finished_batches(campaign).items() if number >= FOLDED]
         assert len(past) == 4 and all(len(row.lesson.grown) == MOST_GROWN for row in past)
 

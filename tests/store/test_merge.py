@@ -53,6 +53,7 @@ def contents(draw):
         "aliases": draw(st.dictionaries(st.sampled_from(KEYS), st.sampled_from(KEYS), max_size=1)),
         "questions": draw(st.integers(0, 2)),
         "corpus": draw(st.lists(st.sampled_from(("torch.sin", "torch.exp")), max_size=2)),
+        "spending": draw(st.dictionaries(st.sampled_from(("run 1", "run 2")), st.sampled_from((1.0, 2.5)))),
     }
 
 
@@ -76,6 +77,8 @@ def write(path, campaigns):
                 for _ in range(held["questions"]):
                     store.wonder(number, QUESTION)
                 store.keep_corpus(number, [{"api": api} for api in held["corpus"]])
+                for run, seconds in held["spending"].items():
+                    store.spend(number, run, {"batches": seconds, "clock": 2 * seconds})
 
 
 def everything(path):
@@ -131,9 +134,19 @@ def held(shard=None, created="2026-01-01", **more):
     plain = {
         "config": {"seed": 0, **({"shard": {"number": shard, "of": 2}} if shard else {})}, "created": created, "status": "finished",
         "batches": {}, "lesson": Lesson(), "rules": set(), "existing": {}, "findings": {}, "waiting": {}, "aliases": {}, "questions": 0,
-        "corpus": [],
+        "corpus": [], "spending": {},
     }  # fmt: skip
     return {**plain, **more}
+
+
+def test_what_runs_have_spent_adds_up_and_is_counted_once(tmp_path):
+    write(tmp_path / "a", [held(1, spending={"run 1": 2.0, "run 2": 3.0})])  # begun here, and resumed
+    write(tmp_path / "b", [held(1, spending={"run 1": 1.5}), held(2, spending={"run 1": 10.0})])  # a copy from before its end; a shard
+    for _ in range(2):
+        merge([tmp_path / "a", tmp_path / "b", tmp_path / "a"], tmp_path / "all")
+    with Records(tmp_path / "all") as store:
+        (whole,) = store.wholes()
+        assert store.spending(whole["id"]) == {"batches": 15.0, "clock": 30.0}
 
 
 def test_shards_are_one_to_those_who_read(tmp_path):

@@ -13,7 +13,7 @@ from gradfuzz.mutate.edits import Edit
 from gradfuzz.oracles.check import Options
 from gradfuzz.oracles.verdict import Verdict
 from gradfuzz.program import parse
-from gradfuzz.store import Lesson, Pending, Store
+from gradfuzz.store import Lesson, Pending, Records, Store
 from gradfuzz.targets.base.scenario import REVERSE
 from gradfuzz.targets.homes import language_for
 
@@ -130,10 +130,16 @@ def test_an_older_store_gets_what_was_added_and_keeps_what_it_has(tmp_path):
     with sqlite3.connect(path) as db:  # as the first form was
         db.executescript(
             "alter table batches drop column until; alter table suspicions drop column times; drop table aliases; drop table questions;"
-            "alter table batches drop column lesson; drop table existing_rules; pragma user_version = 1;"
+            "alter table batches drop column lesson; drop table existing_rules; drop table spending; pragma user_version = 1;"
         )
     db.close()
+    with Records(path) as old:
+        assert old.spending(number) == {} and old.unreadable == 0
     store = Store(path, create=False)
+    store.spend(number, "run 1", {"batches": 1.0})
+    store.spend(number, "run 1", {"batches": 2.0})  # the same run, further on
+    store.spend(number, "run 2", {"batches": 5.0, "clock": 9.0})
+    assert store.spending(number) == {"batches": 7.0, "clock": 9.0}
     store.set_existing_rules(number, {"reverse:Sin": "", "reverse:Cos": "no reason"})
     assert store.existing_rules(number) == {"reverse:Sin": "", "reverse:Cos": "no reason"}
     assert store.finished_batches(number)[0].lesson == Lesson()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -10,6 +11,8 @@ import time
 
 import pytest
 
+from gradfuzz.store import Records
+from gradfuzz.store.board import board_beside, read_board
 from tests.report.pages import read_page
 
 SEEDS = """x = tensor((2, 3), "float64", uniform(0.5, 2.0, seed=1))
@@ -91,13 +94,19 @@ def test_resume_after_a_kill_repeats_nothing_and_loses_nothing(folder):
     command = [sys.executable, "-m", "gradfuzz", *map(str, RUN), "--mutants", "4000"]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     store = folder / "gradfuzz.db"
-    deadline = time.monotonic() + 120
+    deadline, board = time.monotonic() + 120, None
     while time.monotonic() < deadline:
         time.sleep(0.3)
-        if store.exists() and _rows(store, "batches") > 20 and _rows(store, "findings"):
+        board = read_board(store) or board
+        if store.exists() and _rows(store, "batches") > 20 and _rows(store, "findings") and board is not None:
             break
+    said = {row.what for row in board.rows}
+    jobs = r"(batch \d+ of|confirming|(running|shortening) the script of|measuring) (planted_)?torch\."
+    assert board.pid == process.pid and [row.who for row in board.rows if row.pid] and not board.old, board
+    assert any(re.match(jobs, text) for text in said), said
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    assert board_beside(store).exists() and read_board(store) is None  # what it said last is of a process that is gone
     before, kept = _rows(store, "batches"), {f["id"] for f in found(folder)}
     numbers = _numbers(store)
     assert before < 260 and kept
@@ -106,6 +115,10 @@ def test_resume_after_a_kill_repeats_nothing_and_loses_nothing(folder):
     assert kept <= {f["id"] for f in found(folder)}
     after = _numbers(store)
     assert after[: len(numbers)] == numbers and len(set(after)) == len(after)
+    with Records(store) as opened:
+        spent = opened.spending(1)
+    assert not board_beside(store).exists() and spent["batches"] > 0 and {"confirming", "scripts", "seeds", "steering"} <= set(spent)
+    assert 0 < spent["waiting"] < 2 * spent["clock"]  # of two workers
     assert _mutants(store) == 4000
 
 

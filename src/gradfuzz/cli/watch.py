@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -24,11 +25,11 @@ from gradfuzz.cli.console import DEFAULT_STORE, StoreOption, out, records, shown
 from gradfuzz.cli.display import COLOURS
 from gradfuzz.errors import StoreError
 from gradfuzz.report.model import Campaign, Report, report_of
-from gradfuzz.report.serving import stamp
+from gradfuzz.report.serving import SHARE, stamp
+from gradfuzz.report.times import told
+from gradfuzz.store.board import Board, Doing, read_board
 
-GRAVEST, NEWEST = 8, 5
-# Reading may take this part of the time: a campaign wants the processor for itself.
-SHARE = 0.1
+GRAVEST, MOST_WORKERS = 8, 16
 RATE_OVER = 60.0  # seconds that a rate is taken over
 BAR = 30
 ALIVE = ("running", "sleeping", "disk-sleep")
@@ -47,31 +48,30 @@ def watch(
     every: Annotated[float, typer.Option(min=0.2, max=3600.0, help="Seconds between two looks.")] = 2.0,
     once: Annotated[bool, typer.Option("--once", help="Look once and leave.")] = False,
 ) -> None:
-    """Watch a campaign: bugs by severity, verdicts, rates, coverage, what its workers take. Ctrl-C leaves, and the campaign goes on.
+    """Watch a campaign: bugs by severity, verdicts, rates, coverage, what each worker is at. Ctrl-C leaves, and the campaign goes on.
 
     It reads the store that the campaign writes, from any terminal. A campaign that has ended is shown once.
     """
     report, campaign = _look(store)
     writer = _writer(store)
     if once or not out.is_terminal or writer is None:
-        out.print(panel(report, campaign, writer, ()))
+        out.print(panel(report, campaign, writer, (), _board(store, writer)))
         return
-    took = 0.0
     looks: deque[Look] = deque([Look(time.monotonic(), campaign.tally.mutants)])
-    with Live(panel(report, campaign, writer, looks), console=out, refresh_per_second=4) as live:
+    with Live(panel(report, campaign, writer, looks, _board(store, writer)), console=out, refresh_per_second=4) as live:
         try:
+            seen, rest = stamp(store), 0.0
             while writer is not None:
-                seen = stamp(store)
-                time.sleep(max(every, took / SHARE))
+                time.sleep(every)
                 writer = _writer(store)
-                if stamp(store) != seen:
-                    began = time.monotonic()
+                if stamp(store) != seen and (writer is None or time.monotonic() >= rest):
+                    began, seen = time.monotonic(), stamp(store)
                     report, campaign = _look(store)
-                    took = time.monotonic() - began
+                    rest = time.monotonic() + (time.monotonic() - began) * (1 / SHARE - 1)
                 looks.append(Look(time.monotonic(), campaign.tally.mutants))
                 while looks[-1].moment - looks[0].moment > RATE_OVER and len(looks) > 2:
                     looks.popleft()
-                live.update(panel(report, campaign, writer, looks))
+                live.update(panel(report, campaign, writer, looks, _board(store, writer)))
         except KeyboardInterrupt:
             return
 
@@ -94,7 +94,15 @@ def _writer(store: Path) -> psutil.Process | None:
         return None
 
 
-def panel(report: Report, campaign: Campaign, writer: psutil.Process | None, looks: Sequence[Look]) -> Panel:
+def _board(store: Path, writer: psutil.Process | None) -> Board | None:
+    """What the campaign that runs says of its workers; what a dead one has left behind says nothing."""
+    board = read_board(store) if writer is not None else None
+    return board if board is not None and writer is not None and board.pid == writer.pid else None
+
+
+def panel(
+    report: Report, campaign: Campaign, writer: psutil.Process | None, looks: Sequence[Look], board: Board | None = None
+) -> Panel:  # fmt: skip
     """One look at a campaign. Whatever is not ours is spelt out, and never read as markup."""
     rows = Table.grid(padding=(0, 2))
     rows.add_column(style="dim", justify="right")
@@ -110,10 +118,12 @@ def panel(report: Report, campaign: Campaign, writer: psutil.Process | None, loo
             beside.add_row(bar, Text(visible(f"{name} rules {len(group.hits)} of {len(group.in_reach)}")))
             rows.add_row("coverage", beside)
     rows.add_row("findings", f"{campaign.findings} confirmed, {campaign.waiting} being looked into")
-    if writer is not None and found.recent:
-        rows.add_row("just done", Text(visible(", ".join(dict.fromkeys(found.recent)))))
-    for line in _workers(writer):
-        rows.add_row("workers", line)
+    if campaign.clock is not None:
+        rows.add_row("time", Text(visible(f"{shown_time(campaign.clock)} by the clock; {told(list(campaign.times))}")))
+    if board is not None:
+        rows.add_row("right now", _doing(board))
+    if writer is not None:
+        rows.add_row("processes", _processes(writer))
     parts: list[Any] = [rows, Text(), _severities(report.bugs), Text(), *_gravest(report.bugs)]
     return Panel(Group(*parts), title="gradfuzz watch", title_align="left", border_style="blue", expand=False)
 
@@ -132,22 +142,38 @@ def _rate(campaign: Campaign, looks: Sequence[Look]) -> str:
     return f", {campaign.tally.mutants / cpu:.0f} a second of the processor ({shown_time(cpu)} in all)" if cpu else ""
 
 
-def _workers(writer: psutil.Process | None) -> list[Text]:
-    """What the processes of a running campaign take, each with its time on the processor."""
-    if writer is None:
-        return []
-    said = []
+def _doing(board: Board) -> Table:
+    """What each worker is at, and for how long; what it holds and has taken, where it is a process of this machine."""
+    table = Table.grid(padding=(0, 2))
+    if board.old:
+        table.add_row(Text(f"nothing was heard for {shown_time(board.age)}", style="yellow"))
+    for row in board.rows[:MOST_WORKERS]:
+        since = "" if row.seconds is None else f"for {shown_time(row.seconds + board.age)}"
+        table.add_row(Text(visible(row.who)), Text(visible(row.what)), Text(since, style="dim"), Text(_taken(row), style="dim"))
+    more = len(board.rows) - MOST_WORKERS + board.more
+    if more > 0:
+        table.add_row(Text(f"and {more} more", style="dim"))
+    return table
+
+
+def _taken(row: Doing) -> str:
     try:
-        for child in writer.children(recursive=True):
-            try:
-                with child.oneshot():
-                    cpu, memory = sum(child.cpu_times()[:2]), child.memory_info().rss
-                    said.append(f"process {child.pid}: {cpu:6.1f} s of the processor, {memory / 2**20:5.0f} MB, {child.status()}")
-            except psutil.Error:
-                continue
+        process = psutil.Process(row.pid) if row.pid > 0 else None
+        return "" if process is None else f"{process.memory_info().rss / 2**20:.0f} MB"
     except psutil.Error:
-        return []
-    return [Text(line) for line in said[:NEWEST]] + ([Text(f"and {len(said) - NEWEST} more")] if len(said) > NEWEST else [])
+        return ""
+
+
+def _processes(writer: psutil.Process) -> str:
+    """What the campaign's processes take, all of them together."""
+    cpu, memory, count = 0.0, 0, 0
+    try:
+        for process in (writer, *writer.children(recursive=True)):
+            with contextlib.suppress(psutil.Error), process.oneshot():
+                cpu, memory, count = cpu + sum(process.cpu_times()[:2]), memory + process.memory_info().rss, count + 1
+    except psutil.Error:
+        pass
+    return f"{count}, with {memory / 2**30:.1f} GB and {shown_time(cpu)} of the processor among those that are there"
 
 
 def _severities(bugs: Sequence[Bug]) -> Table:

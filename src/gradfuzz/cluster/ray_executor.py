@@ -16,7 +16,7 @@ from typing import Any
 from gradfuzz.cluster.places import Cluster
 from gradfuzz.cluster.station import Station
 from gradfuzz.errors import GradfuzzError, TargetError, WorkerError
-from gradfuzz.pool.executor import Apart, Event, Executor
+from gradfuzz.pool.executor import Apart, Busy, Event, Executor
 from gradfuzz.pool.launch import Launch
 from gradfuzz.pool.scratch import Scratch
 from gradfuzz.targets.base.ways import declared
@@ -179,6 +179,10 @@ class RayExecutor(Executor):
     @property
     def folder(self) -> Path:
         return self._scratch.path
+
+    def at_work(self) -> list[Busy]:
+        """Nodes with what they have on lease: which of these jobs have begun, they alone know."""
+        return [Busy(f"{node.name}, {node.size} workers", job) for node in self._nodes.values() for job in node.leases.values() or (None,)]
 
     def _turn(self, wait: float) -> None:
         self._scan()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from datetime import datetime, timezone
 from pathlib import Path
 
 from gradfuzz.cluster.ray_executor import RayExecutor
 from gradfuzz.engine.config import Config
+from gradfuzz.engine.doing import doing
 from gradfuzz.engine.survey import State, Survey, Task, Watcher
 from gradfuzz.errors import StoreError
 from gradfuzz.findings.finding import Finding
@@ -17,11 +20,14 @@ from gradfuzz.findings.triage import Triage
 from gradfuzz.pool.executor import Event, Executor
 from gradfuzz.pool.pool import Pool
 from gradfuzz.store import Claim, Store
+from gradfuzz.store.board import Writing
 from gradfuzz.store.folding import predecessor, take_over
 from gradfuzz.store.opening import refuse_foreign
 
 # When the time is up, suspicions that wait for confirmation get this long; what then still waits is kept for --resume.
 GRACE = 120.0
+# Seconds between two times that what was spent is written down: whoever kills the campaign loses as much of the account.
+KEEP_EVERY = 2.0
 
 
 class Session:
@@ -29,6 +35,10 @@ class Session:
 
     def __init__(self, config: Config, pool: Executor, store_path: Path | None, resumed: int | None, watcher: Watcher) -> None:
         self.config, self.pool, self.watcher = config, pool, watcher
+        self.began = time.monotonic()
+        # A resumed campaign spends in several runs, and those of one moment on two machines are two.
+        self.run = f"{datetime.now(timezone.utc).isoformat(timespec='seconds')} {secrets.token_hex(4)}"
+        self.board: Writing | None = None
         self._path, self._resumed = store_path, resumed
         self.store: Store | None = None
         self.number = 0
@@ -54,7 +64,14 @@ class Session:
                 if before is not None:
                     take_over(self.store, before, self.number)
         self.store.set_status(self.number, "running")
+        self.board = Writing(self._path, self.number)
         return self.store
+
+    def close(self) -> None:
+        if self.board is not None:
+            self.board.close()
+        if self.store is not None:
+            self.store.close()
 
 
 @contextmanager
@@ -72,8 +89,7 @@ def session(config: Config, store_path: Path | None, watcher: Watcher, resumed: 
         try:
             yield opened
         finally:
-            if opened.store is not None:
-                opened.store.close()
+            opened.close()
 
 
 def _executor(config: Config, watcher: Watcher) -> Executor:
@@ -89,6 +105,7 @@ class Engine:
     def __init__(self, session: Session, state: State) -> None:
         self.pool, self.config, self.watcher = session.pool, session.config, session.watcher
         self.store, self.number, self.state = session.store, session.number, state
+        self._session, self._kept = session, time.monotonic()
         config = self.config
         self.triage = None
         if self.store is not None:
@@ -132,8 +149,11 @@ class Engine:
     def _close(self, status: str) -> None:
         if self.triage is not None:
             self.triage.close()
+        self._account()
         if self.store is not None:
-            self.store.set_status(self.number, status)
+            with self.store.transaction():
+                self._keep(self.store)
+                self.store.set_status(self.number, status)
 
     def _late(self) -> bool:
         """Whether a task that still runs has had its grace: its items are left for --resume."""
@@ -204,10 +224,24 @@ class Engine:
     def _tick(self) -> None:
         self.state.waiting = self.triage.waiting if self.triage is not None else 0
         self.state.restarts = self.pool.restarts
-        post_mortems = self.triage.desk.cpu if self.triage is not None else 0.0
-        self.state.spending.see(self.pool.cpu, post_mortems, self.state.seconds)
+        self._account()
         if self.triage is not None:
             self.state.put_off = self.triage.put_off
             self.state.asked, self.state.wondered = self.triage.asked, self.triage.wondered
             self.state.asking = self.triage.inquiries.spent
+        if self.store is not None and time.monotonic() - self._kept > KEEP_EVERY:
+            self._keep(self.store)
+        if self._session.board is not None:
+            self._session.board.write(lambda: doing(self.pool, self._running, self.triage))
         self.watcher.tick(self.state)
+
+    def _account(self) -> None:
+        """What was spent so far, and on what."""
+        post_mortems = self.triage.desk.cpu if self.triage is not None else 0.0
+        proofs = self.triage.inquiries.spent.get("proofs", 0.0) if self.triage is not None else 0.0
+        clock = time.monotonic() - self._session.began
+        self.state.spending.see(self.pool.cpu, post_mortems, proofs, self.state.seconds, clock, self.pool.size)
+
+    def _keep(self, store: Store) -> None:
+        self._kept = time.monotonic()
+        store.spend(self.number, self._session.run, self.state.spending.to_keep())

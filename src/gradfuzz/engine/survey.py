@@ -24,6 +24,12 @@ class Task:
     start: int = 0
     number: int = 0  # what the survey calls it
 
+    @property
+    def told(self) -> str:
+        """What it is, for people."""
+        api = self.fields.get("api")
+        return f"{self.do} {self.number}{f' of {api}' if api else ''}"
+
     def beyond(self, index: int) -> Task | None:
         """What is left behind an item; None if it was the last one."""
         return Task(self.do, self.fields, self.count, index + 1, self.number) if index + 1 < self.count else None

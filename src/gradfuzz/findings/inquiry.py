@@ -42,6 +42,7 @@ class Inquiry:
     rounds: int = 0
     asked: tuple[str, ...] = ()
     urgent: bool = True
+    api: str = ""  # what it is about, for people
 
 
 class Inquiries:
@@ -62,18 +63,28 @@ class Inquiries:
     def waiting(self) -> int:
         return len(self._jobs) + len(self._at_desk) + len(self._curious)
 
+    @property
+    def at_desk(self) -> list[str]:
+        """The APIs that the reference is asked about at this moment, the first one first."""
+        return [inquiry.api for inquiry in self._at_desk.values()]
+
+    def about(self, job: int) -> str | None:
+        """What a worker does for the reference; None where a job is not for it."""
+        inquiry = self._jobs.get(job)
+        return None if inquiry is None else f"measuring {inquiry.api} for the reference"
+
     def ask(
         self, program: Program, scenarios: Sequence[str], then: Callable[[Answer], None], element: str | None = None,
         most: int = MOST_ENTRIES, fresh: bool = True,
     ) -> None:  # fmt: skip
         """`then` is told what the reference says about the derivatives of a Program in these scenarios, all of one order."""
-        self._measure(Inquiry(to_json(program), tuple(scenarios), then, moves={}), element, most, fresh)
+        self._measure(Inquiry(to_json(program), tuple(scenarios), then, moves={}, api=program.api), element, most, fresh)
 
     def wonder(
         self, program: Program, scenarios: Sequence[str], measured: dict[str, Any] | None, then: Callable[[Answer], None]
     ) -> None:  # fmt: skip
         """The same where nothing is suspected, when there is time. `measured`: what AD gives, where a worker has said so already."""
-        self._curious.append(Inquiry(to_json(program), tuple(scenarios), then, measured, {}, urgent=False))
+        self._curious.append(Inquiry(to_json(program), tuple(scenarios), then, measured, {}, urgent=False, api=program.api))
         self._wonder_on()
 
     def earn(self, seconds: float) -> None:

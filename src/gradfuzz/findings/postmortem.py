@@ -76,7 +76,7 @@ class DeathDesk:
         self.executor, self.shrink_seconds, self._written = executor, shrink_seconds, written
         self.finished: queue.Queue[tuple[Death, Finding]] = queue.Queue()
         self.closed = False  # no more comes from here: it was told so, or its worker cannot be had
-        self._busy = False
+        self.at: tuple[Death, float] | None = None  # what it looks into, and since when
         self._waiting: queue.Queue[Death | None] = queue.Queue()
         self._thread: threading.Thread | None = None
         self._apart: Apart | None = None
@@ -94,16 +94,16 @@ class DeathDesk:
 
     def close(self) -> None:
         self._waiting.put(None)
-        if self._thread is not None and not self._busy:
+        if self._thread is not None and self.at is None:
             self._thread.join(END)  # it takes its processes with it
 
     def _work(self) -> None:
         with contextlib.suppress(GradfuzzError), self.executor.apart() as apart:  # what is left then waits for --resume
             self._apart = apart
             while (death := self._waiting.get()) is not None:
-                self._busy = True
+                self.at = (death, time.monotonic())
                 self.finished.put((death, self._looked_into(death, apart)))
-                self._busy = False
+                self.at = None
         self.closed = True
 
     def _looked_into(self, death: Death, apart: Apart) -> Finding:

@@ -114,6 +114,16 @@ class Triage:
         """How many of those that wait are most likely another sight of what was met before."""
         return sum(case.put_off for case in self.pending.values())
 
+    def about(self, job: int) -> str | None:
+        """What one of our jobs is, for people; None where it is not ours."""
+        if job in self._confirming:
+            return f"confirming {self._confirming[job].report.api}"
+        if job in self._proving:
+            return f"running the script of {self._proving[job][1].api}"
+        if job in self._shortening:
+            return f"shortening the script of {self._shortening[job][1].api}"
+        return self.inquiries.about(job)
+
     def finish(self) -> None:
         """The search is over: nothing more is put off."""
         self._finishing = True

@@ -200,6 +200,7 @@ def _finding(kind: str, order: int, line: Line, wrong: list[Scenario], element: 
         "along": line.entries(),
         "base": list(line.base.modes),
         "numbers": {s.name: n for s, n in line.numbers.items()},
+        "bars": {s.name: bar for s, bar in line.bars.items()},
         "numeric": numeric.value,
         "numeric_error": numeric.error,
         "steps": len(numeric.steps),

@@ -26,6 +26,17 @@ class Event:
     data: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Busy:
+    """A worker, or a place that has several, and the job it has; None: it has none."""
+
+    who: str
+    job: dict[str, Any] | None = None
+    seconds: float | None = None  # since it has it
+    item: int | None = None  # of the job's items, the one it is at
+    pid: int = 0
+
+
 class Apart(Protocol):
     """One worker beside all others, for whoever asks it one thing after the other from a thread of its own."""
 
@@ -82,6 +93,10 @@ class Executor(ABC):
     @abstractmethod
     def folder(self) -> Path:
         """Where workers may write: it goes with the executor. A job's `path` is a file there."""
+
+    def at_work(self) -> list[Busy]:
+        """What everyone is at right now, as far as that is known here."""
+        return []
 
     def poll(self, wait: float = POLL) -> list[Event]:
         """Hand out jobs, wait a little, and return what happened."""

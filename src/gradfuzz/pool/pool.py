@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 
 from gradfuzz.errors import Poisoned, WorkerError
-from gradfuzz.pool.executor import Event, Executor
+from gradfuzz.pool.executor import Busy, Event, Executor
 from gradfuzz.pool.launch import Launch
 from gradfuzz.pool.process import Garbled, Lost, WorkerProcess, Zygote
 
@@ -60,6 +60,12 @@ class Pool(Executor):
     @property
     def idle(self) -> bool:
         return not self.jobs and not self.events and all(w.job is None for w in self.workers)
+
+    def at_work(self) -> list[Busy]:
+        now = time.monotonic()
+        return [
+            Busy(f"worker {w.number}", w.job, None if w.job is None else now - w.given, w.item, w.pid) for w in self.workers if not w.parked
+        ]
 
     def _turn(self, wait: float) -> None:
         try:

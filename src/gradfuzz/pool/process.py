@@ -37,13 +37,14 @@ class WorkerProcess:
         self.parked = False  # it rests while a guest has its place
         self.host: WorkerProcess | None = None  # whose place a guest has
         self.last_seen: tuple[int, int, list[int]] = NOTHING
-        self.last_change = time.monotonic()
+        self.last_change = self.given = time.monotonic()  # when its progress moved, and when it was given its job
         self.waited_then = 0.0
         self.spent = 0.0  # seconds of the processor that its answers have told of
 
     def send(self, job: dict[str, Any]) -> None:
         self.job = job
         self.last_seen, self.last_change = NOTHING, time.monotonic()
+        self.given = self.last_change
         self.waited_then = self.waited()
         self.connection.setblocking(True)
         try:
@@ -86,6 +87,12 @@ class WorkerProcess:
             with contextlib.suppress(OSError, ValueError, IndexError):
                 total += int(path.read_text().split()[1])
         return total / 1e9
+
+    @property
+    def item(self) -> int | None:
+        """The item of its job that it is at; None where it has not said."""
+        job, index, _ = self.progress.read()
+        return index if self.job is not None and job == self.job["id"] else None
 
     def kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):

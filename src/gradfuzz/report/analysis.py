@@ -88,10 +88,14 @@ def _distributions(rows: Sequence[ApiRow]) -> list[Picture]:
     found = []
     for what in (SUCCESS, MISMATCH, ERROR):
         counts, _ = np.histogram([100 * row.rate(what) for row in rows], edges)
-        note = f"APIs by the share of their mutants that are a {what}; those with {LEAST_MUTANTS} mutants or more."
+        note = f"APIs by the share of their mutants that are {_a(what)}; those with {LEAST_MUTANTS} mutants or more."
         title = f"Distribution of {what} rates"
         found.append(Picture(f"{what}_rate_distribution", title, note, labels, {"APIs": tuple(map(float, counts))}, axis="APIs"))
     return found
+
+
+def _a(word: str) -> str:
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
 
 
 def _tops(rows: Sequence[ApiRow]) -> list[Picture]:

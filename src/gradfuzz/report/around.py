@@ -28,13 +28,15 @@ BITS = 128
 LEAST_WIDTH = 1.0
 # Elements of all inputs together: what has more takes seconds to draw.
 MOST_ELEMENTS = 64
+MOST_CALLS = 4  # a module is made by one and called by another
+CLOSE, NOTHING = 1e-6, 1e-100  # at the point itself the curve is the number that was proven
 WORTH_DRAWING = 3  # points at which there is a number
 
 
 def around(finding: Finding) -> dict[str, Any] | None:
     """The output of the proof and its derivative over the element it was differentiated by; None where that cannot be drawn."""
     proof, home = finding.proof, homes().get(finding.target)
-    if proof is None or not finding.proven or home is None or finding.random or sum(1 for _ in finding.program.calls()) != 1:
+    if proof is None or not finding.proven or home is None or finding.random or sum(1 for _ in finding.program.calls()) > MOST_CALLS:
         return None
     try:
         (output, index, part), alongs = proof.spots
@@ -57,6 +59,9 @@ def around(finding: Finding) -> dict[str, Any] | None:
             jet = _run(finding, book_of(home), list(recipes), here, us)[output].ravel()[index]
             values.append(_number(jet.value))
             slopes.append(_number(jet.top if len(jet.c) == 2 ** len(us) else 0.0))
+        there = slopes[POINTS // 2]
+        if there is None or not math.isclose(there, float(proof.exact), rel_tol=CLOSE, abs_tol=NOTHING):
+            return None  # what would be drawn is not what was proven
     except Exception:  # whatever a stranger's proof makes the arithmetic stumble over: a picture is no more than a picture
         return None
     if sum(v is not None for v in values) < WORTH_DRAWING or sum(s is not None for s in slopes) < WORTH_DRAWING:

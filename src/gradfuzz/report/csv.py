@@ -1,4 +1,4 @@
-"""The tables of a report for spreadsheets: one of APIs, one of bugs."""
+"""The tables of a report for spreadsheets: one of APIs, one of bugs, one of where the time went."""
 
 from __future__ import annotations
 
@@ -19,24 +19,13 @@ COLUMNS = (
     "undecided_rate", "seeds", "average_parameters", "values_met", "values", "pairs_met", "pairs", "cpu_seconds",
 )  # fmt: skip
 BUG_COLUMNS = (
-    "bug",
-    "severity",
-    "because",
-    "label",
-    "judgement",
-    "proven",
-    "new",
-    "api",
-    "what",
-    "order",
-    "scenarios",
-    "findings",
-    "times",
-)
+    "bug", "severity", "because", "label", "judgement", "proven", "new", "api", "what", "order", "scenarios", "findings", "times",
+)  # fmt: skip
+TIME_COLUMNS = ("campaign", "target", "version", "what", "seconds", "share")
 
 
 def write(report: Report, folder: Path) -> Path:
-    """analysis_report.csv, a line an API and campaign; and bugs.csv beside it."""
+    """analysis_report.csv, a line an API and campaign; bugs.csv and time.csv beside it."""
     kinds = sorted({kind for c in report.campaigns for row in c.tally.apis.values() for kind in row.errors})
     head = (*COLUMNS, *(f"error: {kind}" for kind in kinds))
     bugs = [
@@ -47,6 +36,8 @@ def write(report: Report, folder: Path) -> Path:
         for b in report.bugs
     ]  # fmt: skip
     write_text(folder / "bugs.csv", _table(BUG_COLUMNS, bugs))
+    times = [(c.number, c.target, c.version, t.what, f"{t.seconds:.3f}", f"{t.share:.4f}") for c in report.campaigns for t in c.times]
+    write_text(folder / "time.csv", _table(TIME_COLUMNS, times))
     return write_text(folder / "analysis_report.csv", _table(head, (row for c in report.campaigns for row in _rows(c, kinds))))
 
 

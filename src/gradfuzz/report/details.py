@@ -11,6 +11,7 @@ from gradfuzz.envs.versions import order
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.history import since
 from gradfuzz.findings.issue import issue_text
+from gradfuzz.oracles.evidence.line import NUMERIC_BARS
 from gradfuzz.report.around import around
 from gradfuzz.targets.homes import homes
 
@@ -50,11 +51,18 @@ def number(value: Any) -> float | None:
 
 
 def _values(finding: Finding) -> list[dict[str, Any]]:
-    """Each scenario's number, the numeric one with its error bar, and the exact one where a proof speaks of the same number."""
+    """Each scenario's number and the numeric one, with their error bars as far as they are known."""
     verdict, detail = finding.verdict, finding.verdict.detail
-    wrong = set(verdict.names)
+    wrong, bars = set(verdict.names), _bars(finding)
     rows = [
-        {"name": str(name), "text": shown(value), "value": number(value), "bar": None, "fault": name in wrong, "truth": False}
+        {
+            "name": str(name),
+            "text": shown(value),
+            "value": number(value),
+            "bar": number(bars.get(name)),
+            "fault": name in wrong,
+            "truth": False,
+        }
         for name, value in list((detail.get("numbers") or {}).items())[:MOST]
     ]
     if detail.get("numeric") is not None:
@@ -62,6 +70,17 @@ def _values(finding: Finding) -> list[dict[str, Any]]:
     elif rows and number(verdict.expected) is not None:
         rows.append(_truth("expected", verdict.expected, verdict.error_bar))
     return rows
+
+
+def _bars(finding: Finding) -> dict[str, Any]:
+    """Error bars of scenarios by name. Older findings have both sides' together, which the one at fault was held against."""
+    verdict, detail = finding.verdict, finding.verdict.detail
+    if isinstance(detail.get("bars"), dict):
+        return dict(detail["bars"])
+    known, numeric = number(verdict.error_bar), number(detail.get("numeric_error"))
+    return (
+        {verdict.names[0]: max(0.0, known - NUMERIC_BARS * numeric)} if verdict.names and known is not None and numeric is not None else {}
+    )
 
 
 def _truth(name: str, value: Any, bar: Any) -> dict[str, Any]:

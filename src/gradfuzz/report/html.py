@@ -36,8 +36,8 @@ PAGE = Path(__file__).with_name("page")
 SCRIPTS = ("dom", "data", "charts", "list", "overview", "bugs", "bug", "campaign", "main")
 # Of a campaign's configuration, what people ask about, and what it is called.
 SETTINGS = {
-    "seed": "seed", "seconds": "seconds", "mutants": "mutants at most", "order": "highest order", "profile": "profile", "device": "device",
-    "workers": "workers",
+    "seed": "seed", "seconds": "time limit, in seconds", "mutants": "mutants at most", "order": "highest order", "profile": "profile",
+    "device": "device", "workers": "workers",
 }  # fmt: skip
 # No pictures from elsewhere, no other base for links, nothing to send forms to.
 POLICY = "img-src data: blob:; base-uri 'none'; form-action 'none'"
@@ -168,6 +168,7 @@ def _campaign(campaign: Campaign) -> dict[str, Any]:
         } if covers else None,
         "reasons": found.reasons.most_common(), "untested": [[u.api, u.excuse, u.taken, u.mutants] for u in campaign.untested],
         "refused": _refused(campaign), "lost": campaign.proofs.lost.most_common(), "seen": campaign.proofs.seen,
+        "times": [[row.title, row.seconds, row.share] for row in campaign.times], "clock": campaign.clock,
         "course": [list(vars(part).values()) for part in found.course],
         "pictures": [picture.to_json() for picture in pictures(campaign)],
     }  # fmt: skip
@@ -175,7 +176,9 @@ def _campaign(campaign: Campaign) -> dict[str, Any]:
 
 def _settings(campaign: Campaign) -> dict[str, str]:
     said = {name: campaign.config[key] for key, name in SETTINGS.items() if campaign.config.get(key) not in (None, "", [], ())}
-    return {name: str(value)[:MOST_SETTING] for name, value in said.items()} | {"findings": str(campaign.findings)}
+    told = {name: str(value)[:MOST_SETTING] for name, value in said.items()}
+    waiting = {"suspicions that nobody has looked into": f"{campaign.waiting:,}"} if campaign.waiting else {}
+    return told | {"findings": f"{campaign.findings:,}"} | waiting
 
 
 def _api(api: str, campaign: Campaign) -> dict[str, Any]:

@@ -41,5 +41,6 @@ def _campaign(campaign: Campaign) -> dict[str, Any]:
         "status": campaign.status, "mutants": found.mutants, "batches": found.batches, "cpu": found.cpu, "counts": dict(found.counts),
         "reasons": dict(found.reasons), "findings": campaign.findings, "waiting": campaign.waiting, "proofs": campaign.proofs.to_json(),
         "coverage": {name: group.to_json() for name, group in campaign.coverage.items()}, "course": [asdict(part) for part in found.course],
+        "clock": campaign.clock, "time": {row.what: row.seconds for row in campaign.times},
         "untested": [row.to_json() for row in campaign.untested], "pictures": [picture.to_json() for picture in pictures(campaign)],
     }  # fmt: skip

@@ -10,6 +10,7 @@ from gradfuzz.report.files import write_text
 from gradfuzz.report.junit import failed
 from gradfuzz.report.marks import code, fenced, text
 from gradfuzz.report.model import Campaign, Report, by_grade
+from gradfuzz.report.times import told
 
 FORMAT = "markdown"
 # Bugs by name, and of these with their Program: a job's page holds a megabyte, and nobody reads more.
@@ -53,9 +54,11 @@ def _campaign(campaign: Campaign) -> list[str]:
         for name, group in campaign.coverage.items()
     ]
     reached = f"; rules reached: {', '.join(tables)}" if tables else ""
+    clock = "" if campaign.clock is None else f" in {campaign.clock:.0f} seconds"
+    spent = f"; time: {text(told(list(campaign.times)))}" if campaign.clock is not None else ""
     return [
-        f"- **{text(campaign.title)}**: {found.mutants:,} mutants of {len(found.apis):,} APIs, {100 * found.validity:.1f} % valid, "
-        f"{found.cpu:.0f} seconds of processor time, {text(campaign.status)}{reached}"
+        f"- **{text(campaign.title)}**: {found.mutants:,} mutants of {len(found.apis):,} APIs{clock}, {100 * found.validity:.1f} % valid, "
+        f"{found.cpu:.0f} seconds of the processor in batches, {text(campaign.status)}{reached}{spent}"
     ]
 
 

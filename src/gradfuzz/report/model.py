@@ -10,10 +10,12 @@ from typing import Any
 
 from gradfuzz.bugs.bug import Bug, bugs_of
 from gradfuzz.bugs.judgements import Judgement, beside, read_judgements
+from gradfuzz.engine.spending import CLOCK
 from gradfuzz.findings.finding import Finding
 from gradfuzz.report.baseline import Baseline
 from gradfuzz.report.parameters import Parameters, parameters_of
 from gradfuzz.report.tally import Tally, tally
+from gradfuzz.report.times import Spent, times_of
 from gradfuzz.store import Records
 from gradfuzz.store.coverage import Group, coverage_of
 from gradfuzz.store.health import Untested, among
@@ -39,6 +41,8 @@ class Campaign:
     findings: int
     waiting: int  # suspicions that nobody has looked into yet
     shards: str = ""  # which of it lie here, where it was divided
+    times: tuple[Spent, ...] = ()  # where the time went
+    clock: float | None = None  # seconds that it ran, all its runs together; None where nobody wrote that down
 
     @property
     def title(self) -> str:
@@ -82,12 +86,12 @@ def report_of(store: Records, judgements: Sequence[Judgement] | None = None, bas
 
 
 def _campaign(store: Records, row: dict[str, Any], findings: Sequence[Finding]) -> Campaign:
-    number = row["id"]
+    number, added, spending = row["id"], tally(store.batches(row["id"])), store.spending(row["id"])
     return Campaign(
-        number, row["created"], row["target"], row["version"], row["status"], row["config"], tally(store.batches(number)),
+        number, row["created"], row["target"], row["version"], row["status"], row["config"], added,
         coverage_of(store, number), parameters_of(store.corpus(number), ((f.api, f.program) for f in findings)), lost_proofs(findings),
         sum(f.confirmed for f in findings), sum(len(store.suspicions(part)) for part in store.parts(number)),
-        shards_told(store.campaigns(), number),
+        shards_told(store.campaigns(), number), tuple(times_of(spending, added.cpu)), spending.get(CLOCK),
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +40,13 @@ def png(picture: Picture, subject: str = "") -> bytes:
     FigureCanvasAgg(figure)
     axes = figure.subplots()
     (_matrix if picture.cells else _lying if picture.lying else _standing)(axes, picture)
-    axes.set_title(_plain(f"{picture.title} – {subject}" if subject else picture.title), fontsize=11, loc="left")
+    axes.set_title(f"{picture.title} – {_plain(subject)}" if subject else picture.title, fontsize=11, loc="left")
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=DOTS)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph", UserWarning)  # a sign that the font lacks is a box, which says so itself
+        figure.savefig(buffer, format="png", dpi=DOTS)
     return buffer.getvalue()
 
 
@@ -77,7 +80,9 @@ def _matrix(axes: Any, picture: Picture) -> None:
     if picture.signed:
         axes.imshow(numbers, cmap="RdBu", vmin=-1.7, vmax=1.7, aspect="auto", alpha=0.8)
     else:
-        axes.imshow([[cell**0.5 for cell in line] for line in numbers], cmap="Blues", aspect="auto", alpha=0.8)
+        most = max((cell for line in numbers for cell in line), default=0.0) ** 0.5 or 1.0
+        # The darkest shades are left out: numbers are written on them.
+        axes.imshow([[cell**0.5 for cell in line] for line in numbers], cmap="Blues", vmin=0, vmax=1.6 * most, aspect="auto", alpha=0.8)
     for i, line in enumerate(picture.cells):
         for j, cell in enumerate(line):
             if cell is None or cell or picture.signed:

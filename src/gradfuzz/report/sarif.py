@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ FORMAT = "sarif"
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 # What code scanning sorts by: wrong numbers without a word are errors, what stops the work or shows in places is a warning.
 _LEVELS = {BACK: "error", FIRST: "error", HIGHER: "error", LOUD: "warning", REGION: "warning", POINT: "warning"}
-MOST_RESULTS = 5000  # code scanning takes no more in one run; bugs come gravest first
+MOST_RESULTS = 5000  # code scanning shows no more of one run; bugs come gravest first
+MOST_MESSAGE = 1000  # characters: a library's own words may be pages long
 
 
 def write(report: Report, folder: Path) -> Path:
@@ -30,11 +32,19 @@ def write(report: Report, folder: Path) -> Path:
 
 def document(report: Report) -> dict[str, Any]:
     driver = {"name": "gradfuzz", "semanticVersion": __version__, "rules": [_rule(grade) for grade in GRADES]}
+    left = len(report.bugs) - MOST_RESULTS
+    said = f"{left} bugs are left out, the least grave: code scanning shows {MOST_RESULTS} results of a run. The page has them all."
+    notes = [{"level": "warning", "message": {"text": said}}] if left > 0 else []
     run = {
         "tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "automationDetails": {"id": _names(report)},
+        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notes}],
         "results": [_result(report, bug) for bug in report.bugs[:MOST_RESULTS]],
     }  # fmt: skip
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _names(report: Report) -> str:
@@ -56,7 +66,7 @@ def _result(report: Report, bug: Bug) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": f"gradfuzz/{bug.severity.grade.name}", "ruleIndex": GRADES.index(bug.severity.grade),
         "level": _LEVELS.get(bug.severity.grade, "note"),
-        "message": {"text": f"{bug.title}. Expected {verdict.expected}, actual {verdict.actual}. {verdict.reason}".strip()},
+        "message": {"text": f"{bug.title}. Expected {verdict.expected}, actual {verdict.actual}. {verdict.reason}".strip()[:MOST_MESSAGE]},
         "locations": [
             {
                 "physicalLocation": {
@@ -65,7 +75,8 @@ def _result(report: Report, bug: Bug) -> dict[str, Any]:
                 "logicalLocations": [{"fullyQualifiedName": leading.api, "kind": "function"}],
             }
         ],
-        "partialFingerprints": {"gradfuzzBug/v1": bug.id},
+        # Code scanning knows a result again by this hash of a line alone; a script's lines change with the release, a bug's id does not.
+        "partialFingerprints": {"gradfuzzBug/v1": bug.id, "primaryLocationLineHash": f"{_digest(bug.id)}:1"},
         "properties": {
             "bug": bug.id, "label": bug.label_name, "proven": bug.proven, "judgement": bug.judged, "findings": [f.id for f in bug.findings],
             "program": leading.text,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import json
 import threading
+import time
 from collections.abc import Callable
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
@@ -16,7 +18,10 @@ from gradfuzz.errors import GradfuzzError
 from gradfuzz.report.html import page
 from gradfuzz.report.model import report_of
 from gradfuzz.store import Records
+from gradfuzz.store.board import read_board
 
+# Making pages may take this part of the time: a campaign wants the processor for itself.
+SHARE = 0.1
 COOKIE = "gradfuzz-token"
 LOCAL = ("localhost", "127.0.0.1", "::1")
 
@@ -42,20 +47,28 @@ def stamp(store: Path) -> str:
 
 
 class Pages:
-    """The page of a store, made anew when the store has changed and somebody asks; for one at a time."""
+    """The page of a store, made anew when the store has changed, somebody asks and it is time; for one at a time."""
 
     def __init__(self, store: Path) -> None:
         self.store = store
         self._lock = threading.Lock()
         self._made: tuple[str, bytes] = ("", b"")
+        self._rest = 0.0  # until then the page stays as it is
 
     def page(self) -> bytes:
         with self._lock:
-            now = stamp(self.store)
+            now = self.stamp()
             if self._made[0] != now:
+                began = time.monotonic()
                 with Records(self.store) as opened:
                     self._made = (now, page(report_of(opened), live=now).encode("utf-8", "backslashreplace"))
+                self._rest = time.monotonic() + (time.monotonic() - began) * (1 / SHARE - 1)
             return self._made[1]
+
+    def stamp(self) -> str:
+        """What the store looks like; what it looked like, while the page is not to be made anew. A store that is gone is said at once."""
+        now = stamp(self.store)
+        return self._made[0] if self._made[0] and time.monotonic() < self._rest and self.store.exists() else now
 
 
 class Server(ThreadingHTTPServer):
@@ -92,7 +105,10 @@ class Handler(BaseHTTPRequestHandler):
         if self.server.token and "token" in parse_qs(split.query):
             return self._welcome()
         if split.path == "/stamp":
-            return self._say(HTTPStatus.OK, stamp(self.server.pages.store))
+            return self._say(HTTPStatus.OK, self.server.pages.stamp())
+        if split.path == "/now":
+            board = read_board(self.server.pages.store)
+            return self._send(HTTPStatus.OK, json.dumps(board.to_json() if board is not None else {}).encode(), "application/json")
         if split.path != "/":
             return self._say(HTTPStatus.NOT_FOUND, "there is one page: /")
         try:

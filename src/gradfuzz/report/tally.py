@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -15,7 +15,6 @@ MOST_SLICES = 240
 # Different messages that are counted one by one; a library has some hundreds, a stranger's store may have any number.
 MOST_MESSAGES = 4096
 OTHERS = "other messages"
-RECENT = 4
 
 SUCCESS, MISMATCH, ERROR, UNDECIDED = "success", "mismatch", "error", "undecided"
 # What a mutant's outcome is to somebody who counts tests.
@@ -66,7 +65,6 @@ class Tally:
     refusing: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)  # and which APIs did
     apis: dict[str, ApiTally] = field(default_factory=dict)
     course: list[Slice] = field(default_factory=list)
-    recent: deque[str] = field(default_factory=lambda: deque(maxlen=RECENT))  # the APIs of the last batches
     cpu: float = 0.0
     batches: int = 0
 
@@ -97,7 +95,6 @@ def tally(batches: Iterable[BatchRow]) -> Tally:
         found.reasons.update(batch.reasons)
         found.cpu += batch.cpu
         found.batches += 1
-        found.recent.append(batch.api)
         _of_api(found.apis.setdefault(batch.api, ApiTally()), batch)
         for text, times in batch.refusals.items():
             kind, _, message = text.partition(": ")

@@ -18,6 +18,7 @@ REGRESSION, NEW, BOTH, FIXED, NEITHER, NOT_RUN, NOT_ASKED = (
 # In the order in which they matter: a bug that came back first.
 CHANGES = (REGRESSION, NEW, BOTH, FIXED, NOT_RUN, NEITHER, NOT_ASKED)
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # what a cell begins with that is computed, in the wide forms, too
 COLUMNS = ("change", "id", "api", "what is wrong", "label", "before", "after", "history")
 
 
@@ -77,9 +78,9 @@ def as_csv(rows: list[Compared], old: str, new: str) -> str:
 
 
 def plain_cell(cell: object) -> str:
-    """A cell that no spreadsheet takes for a formula, in one line."""
-    said = " ".join(str(cell).split())
-    return f"'{said}" if said.startswith(("=", "+", "-", "@")) and not _NUMBER.fullmatch(said) else said
+    """A cell that no spreadsheet takes for a formula, in one line, with what cannot be seen spelt out."""
+    said = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(str(cell).split()))
+    return f"'{said}" if said.startswith(_FORMULA) and not _NUMBER.fullmatch(said) else said
 
 
 def write_csv(path: Path, rows: list[Compared], old: str, new: str) -> None:

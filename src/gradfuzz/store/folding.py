@@ -59,7 +59,8 @@ def take_over(store: Store, old: int, new: int) -> None:
         for table in _MOVED:
             db.execute(f"update {table} set campaign = ? where campaign = ?", (new, old))
         db.execute("insert or ignore into rules select ?, rule from rules where campaign = ?", (new, old))
-        for table in ("batches", "rules", "existing_rules", "corpora"):
+        db.execute("insert into spending select ?, '', what, sum(seconds) from spending where campaign = ? group by what", (new, old))
+        for table in ("batches", "rules", "existing_rules", "corpora", "spending"):
             db.execute(f"delete from {table} where campaign = ?", (old,))
         db.execute("delete from campaigns where id = ?", (old,))
 

@@ -57,6 +57,7 @@ class Kept:
     aliases: dict[str, str] = field(default_factory=dict)
     questions: set[str] = field(default_factory=set)
     seeds: bytes = b""
+    spending: dict[tuple[str, str], float] = field(default_factory=dict)  # seconds by run and what for
 
     @property
     def settled(self) -> set[str]:
@@ -76,10 +77,12 @@ class Kept:
             _joined(self.aliases, other.aliases, max),
             self.questions | other.questions,
             max(self.seeds, other.seeds, key=lambda seeds: (len(seeds), seeds)),
+            _joined(self.spending, other.spending, max),
         )
 
 
 _STATUSES = ("running", "stopped", "finished")
+_TABLES = ("batches", "rules", "existing_rules", "findings", "suspicions", "aliases", "questions", "corpora", "spending", "campaigns")
 Campaigns = dict[Identity, Kept]
 
 
@@ -148,6 +151,7 @@ def _kept(store: Records, row: dict[str, Any]) -> Kept:
         store.aliases(number),
         set(store.rows("questions", _question, number)),
         max(store.rows("corpora", _seeds, number), default=b""),
+        dict(store.rows("spending", reading.spending_of, number)),
     )
 
 
@@ -194,7 +198,7 @@ def _write(path: Path, campaigns: Campaigns) -> None:
     new = not path.exists()
     try:
         with Store(path, create=True) as store, store.transaction():
-            for table in ("batches", "rules", "existing_rules", "findings", "suspicions", "aliases", "questions", "corpora", "campaigns"):
+            for table in _TABLES:
                 store.db.execute(f"delete from {table}")
             for number, (identity, kept) in enumerate(sorted(campaigns.items(), key=lambda item: item[0]), 1):
                 _write_campaign(store.db, number, identity, kept)
@@ -220,3 +224,5 @@ def _write_campaign(db: sqlite3.Connection, number: int, identity: Identity, kep
     db.executemany("insert into questions (campaign, report) values (?, ?)", [(number, report) for report in sorted(kept.questions)])
     if kept.seeds:
         db.execute("insert into corpora values (?, ?)", (number, kept.seeds))
+    rows = [(number, *key, seconds) for key, seconds in sorted(kept.spending.items())]
+    db.executemany("insert into spending values (?, ?, ?, ?)", rows)

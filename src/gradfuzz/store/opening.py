@@ -12,7 +12,7 @@ from urllib.parse import quote
 from gradfuzz.errors import StoreError
 
 APPLICATION = 0x67667A31  # says in the file's header that it is ours
-SCHEMA = 4
+SCHEMA = 5
 _HEADER = 100
 
 

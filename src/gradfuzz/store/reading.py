@@ -100,6 +100,14 @@ def campaign_of(row: sqlite3.Row) -> dict[str, Any]:
     return {"id": count(row["id"]), **words, "config": _object(row["config"])}
 
 
+def spending_of(row: sqlite3.Row) -> tuple[tuple[str, str], float]:
+    """((run, what), seconds)"""
+    seconds = float(row["seconds"])
+    if not (math.isfinite(seconds) and seconds >= 0):
+        raise Damaged(f"{seconds} seconds")
+    return (a(str, row["run"]), a(str, row["what"])), seconds
+
+
 def corpus_of(row: sqlite3.Row) -> list[str]:
     """Lines of JSON; never more than would be kept, whatever a compressed text claims to be."""
     unpacking = zlib.decompressobj()

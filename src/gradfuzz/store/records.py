@@ -77,6 +77,13 @@ class Records:
         found = list(self.rows("corpora", reading.corpus_of, campaign))
         return found[0] if found else []
 
+    def spending(self, campaign: int) -> dict[str, float]:
+        """Seconds by what they were spent on, of all runs together; none where nobody wrote that down."""
+        found: dict[str, float] = {}
+        for (_, what), seconds in self.rows("spending", reading.spending_of, *self.parts(campaign)):
+            found[what] = found.get(what, 0.0) + seconds
+        return found
+
     # Batches ---------------------------------------------------------------------------------------------------------
 
     def batches(self, campaign: int) -> Iterator[BatchRow]:

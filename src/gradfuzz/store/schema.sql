@@ -62,3 +62,10 @@ create table corpora (             -- the seeds of a campaign, to be run again o
     campaign integer primary key references campaigns(id),
     seeds blob not null            -- JSON lines (api, source, program), compressed by zlib
 );
+create table spending (            -- where the time went: seconds by what they were spent on
+    campaign integer not null references campaigns(id),
+    run text not null,             -- which run of the campaign: one that is resumed adds its own; '': what those before it spent that it follows
+    what text not null,
+    seconds real not null,
+    primary key (campaign, run, what)
+);

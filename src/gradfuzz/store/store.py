@@ -35,6 +35,8 @@ _ADDED = {
     4: "create table if not exists questions (number integer primary key, campaign integer not null references campaigns(id),"
     " report text not null);"
     "create table if not exists corpora (campaign integer primary key references campaigns(id), seeds blob not null);",
+    5: "create table if not exists spending (campaign integer not null references campaigns(id), run text not null, what text not null,"
+    " seconds real not null, primary key (campaign, run, what));",
 }
 
 
@@ -148,6 +150,12 @@ class Store(Records):
         """The seeds of a campaign, so that it can be run again elsewhere."""
         lines = "\n".join(json.dumps(seed, separators=(",", ":")) for seed in seeds)
         self._write("insert or replace into corpora values (?, ?)", campaign, zlib.compress(lines.encode()))
+
+    def spend(self, campaign: int, run: str, seconds: Mapping[str, float]) -> None:
+        """What a run of the campaign has spent on each thing so far; other runs' stays."""
+        with self.transaction():
+            rows = [(campaign, run, what, spent) for what, spent in seconds.items()]
+            self.db.executemany("insert or replace into spending values (?, ?, ?, ?)", rows)
 
     # Findings --------------------------------------------------------------------------------------------------------
 

@@ -91,6 +91,11 @@ class Line:
             found = self._bars[scenario] = AD_JITTER * self._jitter(scenario, self.numbers[scenario]) + self._units
         return found
 
+    @property
+    def bars(self) -> dict[Scenario, float]:
+        """What was found out so far of how far rounding may move numbers: nothing is run for it."""
+        return dict(self._bars)
+
     @cached_property
     def _units(self) -> float:
         """The part of that bar which is known without another run: a few units of the largest number at work."""

@@ -13,14 +13,14 @@ const longScript = (row, d) => {
 };
 const shown = (row, d) => [
   d.text ? card("Program", code(d.text, "Program", true), h("p", { class: "dim small" }, "The smallest inputs that show it. ", h("code", {}, "tensor(shape, dtype, values)"), " is an input; the script spells it out.")) : null,
-  card("What is wrong", h("p", {}, d.explanation), d.reason ? h("p", { class: "dim" }, d.reason) : null,
+  card("What is wrong", h("p", {}, d.explanation), d.reason ? h("p", { class: "dim" }, d.reason) : null, d.proof && d.values.length ? h("p", { class: "dim small" }, "These numbers are sums of entries with random weights; the proof and the script show one entry.") : null,
     d.values.length ? h("div", { class: "grid" }, forest(d.values, half()), table(["", "value", "± error bar"], d.values.map((v) => [v.name, h("code", {}, v.text), finite(v.bar) ? v.bar.toExponential(1) : ""]))) : facts([["expected", h("code", {}, d.expected)], ["actual", h("code", {}, d.actual)]])),
   d.proof ? card("Proof", proofText(d.proof), d.around ? drawnAround({ ...d.around, exact: Number(d.proof.exact) }, d.proof) : null) : null,
   d.ladder.length > 2 && finite(d.numeric) ? card("How the difference quotient settles", ladder(d, room(900)), d.vote ? h("p", { class: "dim small" }, d.vote) : null) : null,
   d.short ? card("Script", h("p", {}, d.short.told), h("p", { class: "dim small" }, "Exits with 1 while the bug is there. ", saved(`${row.file}.py`, d.short.script)), code(d.short.script, "script", true), h("h3", {}, "It prints"), code(d.short.output, "output"),
     h("details", {}, h("summary", {}, "The long script, which computes what the campaign did"), longScript(row, d))) : card("Script", longScript(row, d)),
   card(null, h("details", {}, h("summary", {}, "Text for an issue tracker"), h("p", { class: "small" }, saved(`${row.file}.md`, d.issue)), code(d.issue, "issue text"))),
-  card("Facts", facts([["finding", h("code", {}, row.id)], ["release", d.release], ["derivative rule", row.rule ? h("code", {}, row.rule) : "several, or none"], ["order", row.order], ["met", `${count(row.times)} times`],
+  card("Facts", facts([["finding", h("code", {}, row.id)], ["release", d.release], ["derivative rule", row.rule ? h("code", {}, row.rule) : "several, or none"], ["order", row.order], ["met", row.times === 1 ? "once" : `${count(row.times)} times`],
     ["label", d.label ? [d.label.label, ": ", d.label.reason, " ", webLink(d.label.link), d.label.quote ? h("blockquote", {}, d.label.quote) : ""] : "new"], ...d.judged.map(([what, why]) => [`judged ${what}`, why]), ["shows at ordinary numbers", d.ordinary === null ? "nobody has looked" : d.ordinary ? "yes" : "no"], ["since when", d.since]]),
     d.releases.length ? [h("h3", {}, "Releases"), table(["release", "says"], d.releases)] : null),
 ];

@@ -1,6 +1,6 @@
 const HEAD = {
   bugs: [
-    { key: "grade", name: "severity", width: "7.2rem", cell: (b) => h("span", { class: "badge", title: grade(b.grade).title }, h("span", { class: `dot g${b.grade}` }), grade(b.grade).name) },
+    { key: "grade", name: "severity", width: "8.8rem", cell: (b) => h("span", { class: "badge", title: grade(b.grade).title }, h("span", { class: `dot g${b.grade}` }), grade(b.grade).name) },
     { key: "api", name: "bug", cell: (b) => h("div", { class: "two" }, h("a", { class: "mono", href: bugLink(b) }, b.api), h("span", { class: "dim" }, b.what)) },
     { key: "label", name: "label", width: "8rem", style: "hide", cell: (b) => labelBadge(b.label) },
     { key: "proven", name: "proven", width: "5.5rem", style: "hide", cell: (b) => (b.proven ? "proven" : "") },
@@ -9,7 +9,7 @@ const HEAD = {
     { key: "times", name: "met", width: "5rem", style: "hide num", cell: (b) => count(b.times) },
   ],
   findings: [
-    { key: "grade", name: "severity", width: "7.2rem", cell: (f) => h("span", { class: "badge", title: grade(f.grade).title }, h("span", { class: `dot g${f.grade}` }), grade(f.grade).name) },
+    { key: "grade", name: "severity", width: "8.8rem", cell: (f) => h("span", { class: "badge", title: grade(f.grade).title }, h("span", { class: `dot g${f.grade}` }), grade(f.grade).name) },
     { key: "api", name: "finding", cell: (f) => h("div", { class: "two" }, h("a", { class: "mono", href: `${bugLink(data.bugs[f.bug])}/${encodeURIComponent(f.id)}` }, f.api), h("span", { class: "dim" }, f.what)) },
     { key: "kind", name: "kind", width: "7rem", style: "hide", cell: (f) => f.kind },
     { key: "label", name: "label", width: "8rem", style: "hide", cell: (f) => labelBadge(f.label) },

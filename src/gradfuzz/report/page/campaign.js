@@ -37,7 +37,7 @@ const progress = (where) => {
     card("Throughput", course("throughput over the campaign", at, rate, "mutants a second of the processor")),
     card("Mutants", course("mutants over the campaign", at, sum, "mutants so far")),
     card("Different things suspected", course("suspicions over the campaign", at, seen, "different suspicions so far", true), h("p", { class: "dim small" }, "Each is looked at again in a fresh process before it becomes a finding.")),
-    card("Where the time went", busiest(c))];
+    card("Where the time went", spent(c)), card("APIs that took the most time, in batches", busiest(c))];
 };
 
 const analysis = (where) => {

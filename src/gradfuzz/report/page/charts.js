@@ -30,7 +30,7 @@ const lying = (picture, width) => {
   return [figure(picture.title, width, picture.labels.length * row + 6, bars), names.length > 1 ? legend(names.map((name, k) => [`fill${k % 8}`, name])) : null];
 };
 const standing = (picture, width) => {
-  const [values] = Object.values(picture.series), height = 210, most = Math.max(...values, 1), left = 50, bottom = 40;
+  const [values] = Object.values(picture.series), height = 210, most = Math.max(...values, 1), left = Math.max(50, 7 * short(most).length + 12), bottom = 40;
   const across = scale(0, values.length, left, width - 8), up = scale(0, most, height - bottom, 12), each = (width - 8 - left) / Math.max(values.length, 1), every = Math.ceil(74 / each);
   return figure(picture.title, width, height, [
     ticks(0, most, 4).map((y) => [s("line", { class: "grid-line", x1: left, x2: width - 8, y1: up(y), y2: up(y) }), s("text", { x: left - 6, y: up(y) + 4, "text-anchor": "end" }, short(y))]),
@@ -39,7 +39,7 @@ const standing = (picture, width) => {
     s("text", { x: width - 8, y: height - 5, "text-anchor": "end" }, picture.axis)]);
 };
 const matrix = (picture, width) => {
-  const left = Math.min(120, 7.2 * Math.max(...picture.rows.map((l) => l.length)) + 12), size = Math.min(58, (width - left - 6) / picture.labels.length), tall = Math.min(size, 34);
+  const left = Math.min(120, 7.2 * Math.max(...picture.rows.map((l) => l.length)) + 12), size = Math.min(68, (width - left - 6) / picture.labels.length), tall = Math.min(size, 34);
   const most = Math.max(...picture.cells.flat().map((x) => Math.abs(x || 0)), 1e-9), name = (label) => (picture.signed ? label.split(" ")[0] : label.replace(" %", "").split("–")[0]);
   return figure(picture.title, width, picture.rows.length * tall + 36, [
     picture.cells.map((line, i) => [s("text", { x: left - 6, y: i * tall + tall / 2 + 4, "text-anchor": "end" }, picture.rows[i]), line.map((value, j) => {

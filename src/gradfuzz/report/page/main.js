@@ -45,13 +45,19 @@ theme(chosen);
 dusk.addEventListener("change", () => theme(chosen));
 document.addEventListener("keydown", keys);
 window.addEventListener("hashchange", route);
-window.addEventListener("beforeprint", () => current?.whole(true));
-window.addEventListener("afterprint", () => current?.whole(false));
+// Paper is white, and does not scroll.
+window.addEventListener("beforeprint", () => { document.documentElement.dataset.theme = "light"; current?.whole(true); });
+window.addEventListener("afterprint", () => { theme(chosen); current?.whole(false); });
 let wide = window.innerWidth, later = 0;
 window.addEventListener("resize", () => { if (window.innerWidth === wide) return; wide = window.innerWidth; clearTimeout(later); later = setTimeout(route, 150); });
 route();
 
-// Served while a campaign runs: when the store has something new, the same view is shown anew.
-if (data.live) setInterval(async () => {
-  try { const now = await (await fetch("stamp")).text(); if (now !== data.live && !/^(INPUT|SELECT)$/.test(document.activeElement.tagName)) location.reload(); } catch { /* the server has ended: what is shown stays */ }
-}, 3000);
+// Served while a campaign runs: when the store has something new, the same view is shown anew. Whoever reads about a bug is left in peace.
+const busy = () => /^(INPUT|SELECT)$/.test(document.activeElement.tagName) || location.hash.startsWith("#/bug/");
+const look = async () => {
+  try {
+    if ((await (await fetch("stamp")).text()) !== data.live && !busy()) location.reload();
+    else showNow(await (await fetch("now")).json());
+  } catch { /* the server has ended: what is shown stays */ }
+};
+if (data.live) { look(); setInterval(look, 3000); window.addEventListener("hashchange", look); }
