@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from gradfuzz.program import Program
@@ -39,4 +40,6 @@ def _too_long(recipe: Tensor) -> bool:
 def _nested(numbers: Any) -> str:
     if isinstance(numbers, list):
         return f"[{', '.join(map(_nested, numbers))}]"
+    if isinstance(numbers, complex) and all(math.isfinite(part) and part for part in (numbers.real, numbers.imag)):
+        return repr(numbers)[1:-1]  # 1+2j; a zero's sign would be lost
     return number_text(numbers) if isinstance(numbers, (float, complex)) else str(numbers)

@@ -231,6 +231,7 @@ def _with(program: Program, position: int, value: Expr) -> Program:
 def _rounder_values(program: Program) -> Iterator[Program]:
     for name, recipe in program.inputs.items():
         if recipe.dtype in DISCRETE:
+            yield from (program.with_inputs({name: replace(recipe, values=fewer)}) for fewer in _smaller_integers(recipe))
             continue
         values, one = recipe.values, recipe.elements == 1
         for plain in PLAIN:
@@ -244,6 +245,15 @@ def _rounder_values(program: Program) -> Iterator[Program]:
                 rounder = Values("listed", (listed,))
                 if all(np.isfinite(listed)) and _simplicity(rounder, one) < _simplicity(values, one):
                     yield program.with_inputs({name: replace(recipe, values=rounder)})
+
+
+def _smaller_integers(recipe: Tensor) -> Iterator[Values]:
+    """Indices and labels below two, or below what they are: a smaller dimension has room for no others."""
+    if recipe.dtype != "bool" and 0 < recipe.elements <= LISTED:
+        numbers = materialise(recipe).ravel()
+        for most in (0, 1, 2):
+            if numbers.min() >= 0 and numbers.max() > most:
+                yield Values("listed", (tuple(int(min(x, most)) for x in numbers),))
 
 
 def _around_zeros(numbers: Any) -> tuple[float, ...]:
