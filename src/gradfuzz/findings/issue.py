@@ -56,6 +56,8 @@ _FEW = 2  # scenarios and triggers that a title names
 _DIGITS = 10  # of numbers in sentences
 # A number is called zero where it is the rounding of what it stands beside.
 _ROUNDING = 1e-12
+_MOST_DECIMALS = 300
+DIFFERENCE = "a difference quotient"
 IN_PLACE = "in place"
 FORMS = ("with `out=`", IN_PLACE)  # triggers that are a form of the call
 NOTHING = "None"  # what an example prints where there is no derivative at all
@@ -145,7 +147,7 @@ def _wrong(finding: Finding) -> list[str]:
         numbers = [f"- expected: `{verdict.expected}`{error}", f"- actual: `{verdict.actual}`"]
         return [finding.explanation.replace("\n", " "), "", verdict.reason, *told, "", *numbers]
     actual = NOTHING if _is_none(short) else number(short.actual, short.right)
-    right = number(short.right, short.actual)
+    right = number(short.right, short.actual, short.context.quotient[0] if short.source == DIFFERENCE and short.context.quotient else 0.0)
     lines = [f"{_call(finding, '`')} {_fault(finding, short)}: `{short.what}` is `{actual}`, and should be `{right}`."]
     if short.context.still and _triggers(short, FORMS):
         lines.append("What is written over keeps its derivative, as if nothing had been written.")
@@ -154,11 +156,14 @@ def _wrong(finding: Finding) -> list[str]:
     return lines
 
 
-def number(value: float, beside: float) -> str:
-    """As a sentence has it: no digits that are rounding."""
-    if math.isfinite(value) and math.isfinite(beside) and abs(value) <= _ROUNDING * abs(beside):
+def number(value: float, beside: float, bar: float = 0.0) -> str:
+    """As a sentence has it: no digits that are rounding, or beyond an error bar."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    if math.isfinite(beside) and abs(value) <= _ROUNDING * abs(beside):
         return "0.0"
-    return repr(float(f"{value:.{_DIGITS}g}"))
+    known = math.floor(-math.log10(10 * bar)) if 0 < bar < 1 else _MOST_DECIMALS
+    return repr(round(float(f"{value:.{_DIGITS}g}"), known) + 0.0)
 
 
 def _control(short: Short, right: str) -> list[str]:
@@ -178,8 +183,10 @@ def _reasons(finding: Finding, short: Short) -> list[str]:
     if finding.proven:
         found.append("it is the exact derivative of the function's definition, computed in interval arithmetic")
     if context.quotient is not None:
-        found.append(f"a central difference quotient with step {context.quotient[2]:g} gives {number(context.quotient[1], 1.0)}")
-    elif short.source == "a difference quotient":
+        found.append(
+            f"a central difference quotient with step {context.quotient[2]:g} gives {number(context.quotient[1], 1.0, context.quotient[0])}"
+        )
+    elif short.source == DIFFERENCE:
         found.append("a central difference quotient gives it")
     elif short.source == "the nearest one-sided slope":
         found.append("it is the nearer of the two one-sided slopes, between which any slope would do")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.oracles.trial import Trial
+from gradfuzz.oracles.trial import DOUBLE_UNIT, Trial
 from gradfuzz.oracles.verdict import KINK
 from gradfuzz.program.values import size_of
 from gradfuzz.targets.base.protocol import Refusal, Vec
@@ -92,9 +92,11 @@ class Entry:
         """The central difference that twice and half of its step change least: by how much, itself, and the step."""
         best: tuple[float, float, float] | None = None
         for step in self.steps():
-            quotients = [(self.at(h) - self.at(-h)) / (2 * h) for h in (step, 2 * step, step / 2)]
+            ends = [(self.at(h), self.at(-h), h) for h in (step, 2 * step, step / 2)]
+            quotients = [(high - low) / (2 * h) for high, low, h in ends]
             if all(map(math.isfinite, quotients)):
-                spread = max(quotients) - min(quotients)
+                rounding = max(abs(high) + abs(low) for high, low, _ in ends) * DOUBLE_UNIT / step
+                spread = max(max(quotients) - min(quotients), rounding)  # three small steps may agree by chance
                 if best is None or spread < best[0]:
                     best = (spread, quotients[0], step)
         return best
