@@ -44,7 +44,7 @@ TITLES = {
     NONFINITE: "returns NaN or infinity for a finite {order} {where}",
     WAY: "returns another {order} {where} than plainly",
     VALUE: "returns another output {where}",
-    STATUS: "raises {where}, where the function itself works",
+    STATUS: "raises {where}",
     MALFORMED: "returns a {order} of the wrong shape or type {where}",
     INTERNAL: "fails an internal assertion {where}",
     MEMORY: "runs out of memory {where}",
@@ -60,6 +60,7 @@ _MOST_DECIMALS = 300
 DIFFERENCE = "a difference quotient"
 IN_PLACE = "in place"
 FORMS = ("with `out=`", IN_PLACE)  # triggers that are a form of the call
+RAISING = (STATUS, INTERNAL)  # where what is wrong is an error
 NOTHING = "None"  # what an example prints where there is no derivative at all
 
 
@@ -141,6 +142,12 @@ def _versions(finding: Finding, library: str) -> list[str]:
 def _wrong(finding: Finding) -> list[str]:
     """What is wrong and what makes it so, a control, expected and actual, and what each mode gives."""
     short, verdict = finding.short, finding.verdict
+    if finding.kind in RAISING:
+        told = [f"{_call(finding, '`')} {_fault(finding, short)}:", "", "```", str(verdict.actual).strip().partition(". ")[0], "```"]
+        modes = [f"- {_mode(name)}: {word.partition(':')[0]}" for name, word in short.context.modes.items()] if short is not None else []
+        works = [t.control for t in short.context.triggers if t.control] if short is not None else []
+        told += ["", "The function itself runs."] if finding.kind == STATUS else []
+        return [*told, *(["", f"It works {works[0]}."] if works else []), *(["", *modes] if modes else [])]
     if short is None:
         error = f" (error bar {verdict.error_bar:.1e})" if verdict.error_bar else ""
         told = [finding.proof.told] if finding.proof is not None and finding.proven else []

@@ -28,6 +28,11 @@ def literal(recipe: Tensor) -> str:
     return _nested(materialise(recipe).tolist())
 
 
+def first_slice(recipe: Tensor) -> str:
+    """What an expanded tensor repeats; nothing for any other."""
+    return _nested(materialise(recipe)[:1].tolist()) if recipe.layout == "expanded" and recipe.shape else ""
+
+
 def too_long(program: Program) -> bool:
     """Whether an input has more numbers than can be written out."""
     return any(not r.elements or (not counts(r) and _too_long(r)) for r in program.inputs.values())

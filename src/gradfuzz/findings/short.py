@@ -18,17 +18,17 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.findings.finding import Finding
-from gradfuzz.findings.literals import FEW, counts, literal, too_long
+from gradfuzz.findings.literals import FEW, counts, first_slice, literal, too_long
 from gradfuzz.findings.script import folders_of, module_dtype, template_of, widest
 from gradfuzz.findings.script_names import bound_names, out_of_the_way, renamed
 from gradfuzz.findings.script_parts import Parts, gated, imports_of, modules_of, parts_of
+from gradfuzz.findings.short_error import raised, raising
 from gradfuzz.findings.shown import Context, Short
 from gradfuzz.oracles.kinds import title
 from gradfuzz.oracles.verdict import ACCURACY, GRADIENT, KINK, NONFINITE, PRECISION, TAIL
 from gradfuzz.pool.executor import Executor
 from gradfuzz.program import to_json
 from gradfuzz.program.model import Tensor, Values
-from gradfuzz.program.values import materialise
 from gradfuzz.targets.base.scenario import Scenario
 from gradfuzz.targets.homes import Home, home_of
 
@@ -68,15 +68,32 @@ def shortening(finding: Finding) -> Shortening:
     """Hands out jobs for workers and is told their answers; returns the short script, if one shows the finding in a fresh process."""
     asked = question(finding)
     if asked is None:
-        return None
+        return (yield from _erring(finding))
     shown = (yield "pinpoint", asked).get("shown")
     for short in spellings(finding, shown) if shown is not None else ():
         answer = yield "script", {"source": short.script}
         proven = showed(short, answer.get("status"), str(answer.get("output", "")))
         if proven is not None:
-            answer = yield "script", {"source": proven.example}
-            return replace(proven, printed=str(answer["output"])) if answer.get("status") == 0 else replace(proven, example="")
+            return (yield from _exemplified(proven))
     return None
+
+
+def _erring(finding: Finding) -> Shortening:
+    """The same for an error, which has no entry."""
+    for short in raising(finding):
+        answer = yield "script", {"source": short.script}
+        proven = raised(finding, short, answer.get("status"), str(answer.get("output", "")))
+        if proven is not None:
+            asked = {"program": to_json(finding.program), "scenarios": finding.verdict.names, "kind": finding.kind}
+            around = (yield "pinpoint", asked).get("context")
+            return (yield from _exemplified(replace(proven, context=Context.from_json(around)) if around else proven))
+    return None
+
+
+def _exemplified(short: Short) -> Shortening:
+    """With what its example prints, or without an example that does not run."""
+    answer = yield "script", {"source": short.example}
+    return replace(short, printed=str(answer["output"])) if answer.get("status") == 0 else replace(short, example="")
 
 
 def shorten(pool: Executor, finding: Finding, limit: float) -> Short | None:
@@ -102,11 +119,12 @@ def _called(finding: Finding, shown: Mapping[str, Any]) -> tuple[Finding, Mappin
     """Both with the inputs called as the API calls its parameters, where that can be done."""
     names = shown.get("context", {}).get("names", {})
     home = home_of(finding.target)
-    taken = TAKEN | bound_names(folders_of(home), SHORT) | {name for s in finding.program.statements for name in s.names} | {"self"}
     free = {a: b for a, b in names.items() if a in finding.program.inputs and b.isidentifier() and not keyword.iskeyword(b)}
+    kept = {name for s in finding.program.statements for name in s.names} - set(free)
+    taken = TAKEN | bound_names(folders_of(home), SHORT) | kept
     free = {a: b for a, b in free.items() if b not in taken}
     other = {a: b for a, b in free.items() if [*free.values()].count(b) == 1}
-    if not other:
+    if not other or set(other.values()) & (set(names) - set(other)):
         return finding, shown
     along = [{**place, "name": other.get(place["name"], place["name"])} for place in shown["along"]]
     context = {**shown["context"], "names": {other.get(a, a): b for a, b in names.items()}}
@@ -273,7 +291,7 @@ class _Entry:
         return {
             "name": name, "code": literal(recipe), "dtype": recipe.dtype, "layout": recipe.layout, "shape": recipe.shape,
             "counts": counts(recipe), "variable": variable, "inside": self.finding.mutates and not variable,
-            "first": literal(replace(recipe, values=_first(recipe), shape=(1, *recipe.shape[1:]))) if recipe.layout == "expanded" else "",
+            "first": first_slice(recipe),
         }  # fmt: skip
 
     def _chain(self, name: str, letter: str, scenario: str) -> Chain:
@@ -315,11 +333,6 @@ class _Entry:
                 found[name] = {"name": name, "code": code, "dtype": recipe.dtype, "shape": recipe.shape,
                                "hot": (recipe.elements, at) if hot else None}  # fmt: skip
         return list(found.values())
-
-
-def _first(recipe: Tensor) -> Values:
-    """What an expanded tensor repeats."""
-    return Values("listed", (tuple(materialise(recipe)[:1].ravel().tolist()),))
 
 
 def _tight(text: str) -> str:

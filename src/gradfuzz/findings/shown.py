@@ -76,7 +76,9 @@ class Short:
 
     @property
     def told(self) -> str:
-        """One line for people."""
+        """One line for people; of an error, the script says it."""
+        if self.source == "an error":
+            return f"{self.scenario} mode raises where the direct run works"
         return f"{self.what} is {self.right!r} ({self.source}); {self.scenario} gives {self.actual!r}"
 
     def to_json(self) -> dict[str, Any]:

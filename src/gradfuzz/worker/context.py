@@ -14,6 +14,7 @@ from gradfuzz.findings.inside.controls import Control, controls, parameter_names
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.verdict import AGREE, KINK
+from gradfuzz.program.model import Program
 from gradfuzz.targets.base.protocol import Refusal, Target
 from gradfuzz.targets.base.scenario import Scenario, nestings
 from gradfuzz.worker.entry import SETTLED, SLOPES, Entry, Shown
@@ -27,7 +28,7 @@ FEW = 9
 MESSAGE = 160  # characters of an error that a line has room for
 # Steps by which an input is moved to see whether the output moves at all.
 STEPS = (1e-2, -1e-2, 1.0)
-RIGHT, WRONG, RAISES = "right", "wrong", "raises"
+RIGHT, WRONG, RAISES, WORKS = "right", "wrong", "raises", "works"
 
 
 def context(target: Target, entry: Entry, shown: Shown, kind: str) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def context(target: Target, entry: Entry, shown: Shown, kind: str) -> dict[str, 
     settled = quotient is not None and max(quotient[0], abs(quotient[1] - right)) <= bar
     return {
         "modes": {} if kind == KINK else _modes(entry, right, tolerance),
-        "triggers": list(_triggers(target, entry, right, tolerance, kind)),
+        "triggers": list(_triggers(target, entry, right, tolerance)),
         "quotient": list(quotient) if settled and quotient is not None and shown["by"] != SLOPES else None,
         "still": right == 0 and _still(entry),
         "names": parameter_names(target, entry.trial.program),
@@ -88,33 +89,55 @@ def _measured(entry: Entry) -> tuple[float, float] | None:
 def _word(entry: Entry, scenario: Scenario, right: float, tolerance: float) -> str:
     outcome = entry.trial.attempt(scenario, entry.us, v=entry.v)
     if isinstance(outcome, Refusal):
-        said = " ".join(outcome.message.split()).partition(". ")[0]
-        return f"{RAISES}: {said if len(said) <= MESSAGE else said[:MESSAGE].rsplit(' ', 1)[0] + ' …'}"
+        return _raises(outcome)
     number = entry.trial.number(outcome, entry.v)
     return RIGHT if abs(number - right) <= tolerance else f"{WRONG} ({number:.6g})"
 
 
-def _triggers(target: Target, entry: Entry, right: float, tolerance: float, kind: str) -> Iterator[dict[str, Any]]:
-    """What the bug does not show without, and the control that shows it, where that is seen to be right."""
-    until, found = time.process_time() + MOST_SECONDS, 0
+def _raises(refusal: Refusal) -> str:
+    said = " ".join(refusal.message.split()).partition(". ")[0]
+    return f"{RAISES}: {said if len(said) <= MESSAGE else said[:MESSAGE].rsplit(' ', 1)[0] + ' …'}"
+
+
+def error_context(trial: Trial) -> dict[str, Any]:
+    """The same of an error at the first order: which modes raise, and what makes them."""
+    modes = {}
+    for scenario in nestings(1):
+        outcome = trial.outcome(scenario)
+        modes[scenario.name] = _raises(outcome) if isinstance(outcome, Refusal) else WORKS
+    triggers = [_told(control, agreed) for control, agreed in _quiet(trial.target, trial.program, 1)]
+    names = parameter_names(trial.target, trial.program)
+    return {"modes": modes, "triggers": triggers, "quotient": None, "still": False, "names": names, "gradient": None}
+
+
+def _triggers(target: Target, entry: Entry, right: float, tolerance: float) -> Iterator[dict[str, Any]]:
+    """What the bug does not show without, with the control's number where it is the right one."""
+    for control, agreed in _quiet(target, entry.trial.program, len(entry.alongs)):
+        number = _there(target, control, entry) if agreed and control.same else None
+        yield _told(control, agreed, number if number is not None and abs(number - right) <= tolerance else None)
+
+
+def _told(control: Control, agreed: bool, number: float | None = None) -> dict[str, Any]:
+    return {"trigger": control.trigger, "control": control.control if agreed else "", "number": number}
+
+
+def _quiet(target: Target, program: Program, order: int) -> Iterator[tuple[Control, bool]]:
+    """Controls at which nothing is found, one for each trigger, and whether they are seen to be right."""
+    until = time.process_time() + MOST_SECONDS
     known: set[str] = set()
-    for control in controls(target, entry.trial.program):
-        if found == MOST_TRIGGERS or time.process_time() > until:
+    for control in controls(target, program):
+        if len(known) == MOST_TRIGGERS or time.process_time() > until:
             return
         if control.trigger in known:
             continue
         try:
-            examination = examine(target, control.program.check(), Options(len(entry.alongs)))
+            examination = examine(target, control.program.check(), Options(order))
         except ProgramError:
             continue
-        agreed = any(v.outcome == AGREE and v.order == len(entry.alongs) for v in examination.verdicts)
-        quiet = not examination.findings
-        if (quiet and agreed) or (quiet and control.form):
-            found += 1
+        agreed = any(v.outcome == AGREE and v.order == order for v in examination.verdicts)
+        if not examination.findings and (agreed or control.form):
             known.add(control.trigger)
-            number = _there(target, control, entry) if agreed and control.same else None
-            seen = number if number is not None and abs(number - right) <= tolerance else None
-            yield {"trigger": control.trigger, "control": control.control if agreed else "", "number": seen}
+            yield control, agreed
 
 
 def _there(target: Target, control: Control, entry: Entry) -> float | None:

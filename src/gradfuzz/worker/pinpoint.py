@@ -9,11 +9,12 @@ from typing import Any
 
 from gradfuzz.oracles.evidence.invariants import invariants_of
 from gradfuzz.oracles.trial import Trial
+from gradfuzz.oracles.verdict import INTERNAL, STATUS
 from gradfuzz.program import gate
 from gradfuzz.program.codec import from_json
 from gradfuzz.targets.base.protocol import Outcome, Target
 from gradfuzz.targets.base.scenario import REVERSE, Scenario
-from gradfuzz.worker.context import context
+from gradfuzz.worker.context import context, error_context
 from gradfuzz.worker.entry import Entry
 from gradfuzz.worker.measure import Spot, label, spots
 
@@ -25,9 +26,11 @@ def pinpoint(target: Target, job: dict[str, Any]) -> dict[str, Any]:
     """The first entry that shows a finding plainly, its diagonal ones first; None where there is none.
 
     `job` has the Program, the scenarios at fault, the kind, the element that was narrowed down to, and, of a proven finding, its entry's
-    place and exact value.
+    place and exact value. An error has no entry: of it only the context is told.
     """
     trial = Trial(target, gate.check(from_json(job["program"]), target.language))
+    if job["kind"] in (STATUS, INTERNAL):
+        return {"shown": None, "context": error_context(trial)}
     scenarios = [Scenario.named(name) for name in job["scenarios"]]
     order = scenarios[0].order if scenarios else 0
     if not order or any(s.way or s.device for s in scenarios):

@@ -14,6 +14,7 @@ from gradfuzz.program.model import COMPLEXES, DISCRETE, FLOATS, Call, Expr, Let,
 from gradfuzz.program.values import materialise
 from gradfuzz.targets.base.protocol import Overload, Target
 
+METHOD_S = "input"  # what the first argument of a method is called by the function of the same name
 COUNTING = Values("arange", (1.0, 1.0))
 # How people say which view a tensor is.
 VIEWS = {
@@ -49,7 +50,7 @@ def parameter_names(target: Target, program: Program) -> dict[str, str]:
     for call in program.calls():
         for name, value in named_arguments(target, call):
             if name and isinstance(value, Ref) and value.name in program.inputs:
-                found.setdefault(value.name, name)
+                found.setdefault(value.name, METHOD_S if name == "self" else name)
     return found
 
 

@@ -5,6 +5,7 @@ Shrinking stops at what is smallest. What is tried here is larger, and taken if 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
@@ -50,9 +51,10 @@ def _larger(program: Program) -> Iterator[Program]:
     if not inputs or any(recipe.elements > 1 or recipe.structure is not None for recipe in inputs.values()):
         return
     for size in FEW:
-        grown = program.with_inputs({name: _grown(recipe, size) for name, recipe in inputs.items()})
+        grown = program.with_inputs({name: _grown(recipe, (*recipe.shape[:-1], size)) for name, recipe in inputs.items()})
         yield grown
         yield from _with_sizes(grown, size)
+    yield program.with_inputs({name: _grown(recipe, (FEW[-1],) * len(recipe.shape)) for name, recipe in inputs.items()})
 
 
 def _with_sizes(program: Program, size: int) -> Iterator[Program]:
@@ -71,10 +73,9 @@ def _with_sizes(program: Program, size: int) -> Iterator[Program]:
                 yield larger.with_inputs({short: cut})
 
 
-def _grown(recipe: Tensor, size: int) -> Tensor:
-    """As long in its last dimension; indices count, floating numbers count on from theirs."""
-    shape = (*recipe.shape[:-1], size)
-    first = materialise(recipe).ravel()[0]
+def _grown(recipe: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """In a larger shape; indices count, floating numbers count on from theirs."""
+    first, size = materialise(recipe).ravel()[0], math.prod(shape)
     if recipe.dtype == "bool":
         return replace(recipe, shape=shape, values=Values("full", (bool(first),)))
     if recipe.dtype in DISCRETE:
