@@ -76,6 +76,8 @@ def main() -> int:
             best[name] = max(best[name], rate)
             same = findings.setdefault("", found) == found
             print(f"{name}: {rate:.1f} mutants/s, {len(found)} findings{'' if same else ', OTHERS THAN BEFORE'}", flush=True)
+            for row in sorted(set(findings[""]) ^ set(found)):
+                print(f"    {'before' if row in findings[''] else 'now'}: {row}", flush=True)
             findings[name] = found
     two, ray = best["two workers"] / best["one worker"], best["two on Ray"] / best["two workers"]
     alike = all(found == findings[""] for found in findings.values())

@@ -74,6 +74,16 @@ class Segfault(Healthy):
         return grad
 
 
+class WrongAndDeadlyWhenSmall(WrongBackward):
+    """Wrong at any size; with fewer than six numbers it reads what is not there."""
+
+    @staticmethod
+    def backward(ctx, grad):
+        if grad.numel() < 6:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return WrongBackward.backward(ctx, grad)
+
+
 class SegfaultInNestedForward(Healthy):
     """Fine in both modes; dies where the gradient itself is differentiated in forward mode."""
 
@@ -136,6 +146,10 @@ def wrong_output(x):
 
 def segfault(x):
     return Segfault.apply(x)
+
+
+def wrong_and_deadly_when_small(x):
+    return WrongAndDeadlyWhenSmall.apply(x)
 
 
 def segfault_in_nested_forward(x):

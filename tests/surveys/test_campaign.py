@@ -72,6 +72,14 @@ def test_planted_bugs_are_confirmed_shrunk_and_proven(folder):
     assert alone.returncode == 0 and "fixed" in alone.stdout, alone.stderr
 
 
+def test_a_finding_is_not_lost_to_a_smaller_program_that_kills_its_process(folder):
+    (folder / "seeds.py").write_text(SEEDS.split("\n\n")[0].replace("wrong_backward", "wrong_and_deadly_when_small"))
+    done = gradfuzz(*RUN, "--mutants", 1, cwd=folder)
+    assert done.returncode == 1, done.stderr + done.stdout
+    (finding,) = found(folder)
+    assert finding["confirmed"] and finding["kind"] == "gradient" and "tensor((2, 3)" in finding["program"]
+
+
 def test_the_same_seed_finds_the_same_things(folder):
     for store in ("a.db", "b.db"):
         gradfuzz(*RUN, "--mutants", 80, "--seed", 7, "--store", store, cwd=folder)

@@ -180,9 +180,11 @@ class Triage:
         if report.verdict.oracle == REFERENCE:
             self._again(case, report)
             return
+        self._confirm(case, report, self.shrink_seconds)
+
+    def _confirm(self, case: Case, suspicion: Suspicion, seconds: float) -> None:
         case.job = self.pool.submit(
-            "confirm", urgent=True, put_off=case.put_off, fresh=True, limit=CONFIRM_LIMIT, seconds=self.shrink_seconds,
-            suspicion=report.to_json(),
+            "confirm", urgent=True, put_off=case.put_off, fresh=True, limit=CONFIRM_LIMIT, seconds=seconds, suspicion=suspicion.to_json()
         )  # fmt: skip
         self._confirming[case.job] = case
 
@@ -214,6 +216,9 @@ class Triage:
     def _confirmed(self, case: Case, event: Event) -> None:
         suspicion = case.report
         assert isinstance(suspicion, Suspicion)
+        if event.kind == "died" and event.job.get("seconds"):
+            self._confirm(case, suspicion, 0.0)  # a smaller Program may be deadly where this one is not: it will do as it is
+            return
         answer = event.data.get("confirmed") if event.kind == "done" else None
         if answer is None:
             seen = Confirmed(suspicion.mutant, suspicion.edits, suspicion.verdict)

@@ -69,11 +69,15 @@ class Confirmed:
 
 
 def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed | None:
-    """The suspicion confirmed and shrunk; None if it was not seen again. Shrinking takes so many seconds of the processor at most."""
-    suspicion = at_its_stage(target, suspicion)
+    """The suspicion confirmed and shrunk; None if it was not seen again. Shrinking takes so many seconds of the processor at most;
+    with none at all nothing is run but the mutant itself."""
+    if seconds:
+        suspicion = at_its_stage(target, suspicion)
     # Higher orders than that of the suspicion would only cost time.
     options = replace(suspicion.options, order=min(suspicion.options.order, max(1, suspicion.verdict.order)))
-    suspicion = _at_its_order(target, replace(suspicion, options=options))
+    suspicion = replace(suspicion, options=options)
+    if seconds:
+        suspicion = _at_its_order(target, suspicion)
     options, wanted = suspicion.options, mark(suspicion.verdict)
     # The processor's time: what else the computer does must not change which Program is the smallest.
     compiles = any(target.ways[s.way].compiles for s in suspicion.verdict.scenarios if s.way in target.ways)
@@ -94,19 +98,22 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
     if first is None:
         return None
     began = time.process_time()
-    kept = shrink_edits(suspicion.seed, edits, shows)
-    smallest = smaller(apply_all(suspicion.seed, kept))
-    near = next(filter(shows, neighbours(smallest)), None)
-    if near is not None and not is_ordinary(smallest):
-        smallest = smaller(near)  # it shows at what people compute with: that is the example
-    smallest = presentable(target, suspicion.api, smallest, shows)
+    kept, near = edits, None
+    smallest = apply_all(suspicion.seed, edits)
+    if seconds:
+        kept = shrink_edits(suspicion.seed, edits, shows)
+        smallest = smaller(apply_all(suspicion.seed, kept))
+        near = next(filter(shows, neighbours(smallest)), None)
+        if near is not None and not is_ordinary(smallest):
+            smallest = smaller(near)  # it shows at what people compute with: that is the example
+        smallest = presentable(target, suspicion.api, smallest, shows)
     shrinking = time.process_time() - began
     examination, verdict = seen(smallest)
     point = examination.trial.point if examination.trial is not None else None
     outputs = examination.trial.direct if examination.trial is not None else []
     return Confirmed(
         smallest, tuple(kept), verdict or first, examination.rule, point is not None and point.mutates, point is not None and point.random,
-        options.salt, None if point is None else tuple(point.made), shrinking, near is not None,
+        options.salt, None if point is None else tuple(point.made), shrinking, near is not None if seconds else None,
         bool(outputs) and not any(o.size for o in outputs), _rules(examination),
         tuple(undocumented(target, suspicion.api, smallest)), tuple(documented(target, suspicion.api, examination.rule)),
     )  # fmt: skip

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradfuzz.findings.inside.controls import separated
 from gradfuzz.findings.inside.documented import says
-from gradfuzz.findings.inside.shrink import Predicate
+from gradfuzz.findings.inside.shrink import Predicate, tried
 from gradfuzz.program.model import DISCRETE, Call, Let, Program, Tensor, Values
 from gradfuzz.program.values import materialise
 from gradfuzz.targets.base.protocol import Target
@@ -29,12 +29,16 @@ TRIANGULAR = "triangular"
 
 def presentable(target: Target, api: str, program: Program, shows: Predicate) -> Program:
     """The example with each of these changes that still shows the bug."""
+
+    def holds(candidate: Program) -> bool:
+        return tried(candidate, shows)
+
     apart = separated(program)
-    if apart is not None and shows(apart):
-        program = _alone(apart, shows)
-    program = next(filter(shows, _larger(program)), program)
+    if apart is not None and holds(apart):
+        program = _alone(apart, holds)
+    program = next(filter(holds, _larger(program)), program)
     if says(target, api, TRIANGULAR):
-        program = next(filter(shows, _triangular(program)), program)
+        program = next(filter(holds, _triangular(program)), program)
     return program
 
 

@@ -68,7 +68,7 @@ def shrink_edits(seed: Program, edits: list[Edit], shows: Predicate) -> list[Edi
     try:
         candidate = next(search)
         while True:
-            candidate = search.send(_try(candidate, shows))
+            candidate = search.send(tried(candidate, shows))
     except StopIteration as end:
         kept: list[Edit] = end.value
         return kept
@@ -80,14 +80,15 @@ def shrink_program(program: Program, shows: Predicate, more_time: Callable[[], b
     with contextlib.suppress(StopIteration):
         candidate = next(search)
         while more_time():
-            shown = _try(candidate, shows)
+            shown = tried(candidate, shows)
             if shown:
                 program = candidate
             candidate = search.send(shown)
     return program
 
 
-def _try(program: Program, shows: Predicate) -> bool:
+def tried(program: Program, shows: Predicate) -> bool:
+    """Whether a candidate is a Program at all and shows the bug."""
     try:
         return shows(program.check())
     except ProgramError:
