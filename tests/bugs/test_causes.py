@@ -29,6 +29,18 @@ ONE = [
         made("torch.addr", "status", symptom="Error found dtype T but expected T"),
         made("torch.nn.HuberLoss", "status", ["forward"], symptom="Error found dtype T but expected T"),
     ]),
+    ("one message with one reason, whichever formula meets it", [
+        made(f"torch.{name}", "status", rule=f"{name.title()}Backward0", symptom="RuntimeError ZeroTensors are immutable Please do so")
+        for name in ("dist", "where")
+    ]),
+    ("an operator and what calls it, in one message", [
+        made("torch.dist", "status", rule="DistBackward0", symptom="Error expected a tensor but got none"),
+        made("torch.nn.Foo", "status", rules=("DistBackward0", "MulBackward0"), symptom="Error expected a tensor but got none"),
+    ]),
+    ("a write that nobody recorded, and the shape that comes back of it", [
+        made("torch.logical_not", expected=0.0, mutates=True, rules=("CloneBackward0",)),
+        made("torch.logical_not", "status", symptom="Error invalid gradient", mutates=True, rules=("CloneBackward0",)),
+    ]),
     ("one message that ends with names", [
         made("torch.linalg.eigh", "status", subject="any at order 3", symptom=f"{'one of the variables ' * 4} which is output of {name}")
         for name in ("MaskedFill", "AsStrided")
@@ -61,6 +73,9 @@ TWO = [
     ("a first derivative that does not explain the second", [
         made(scenarios=["forward"]), made(scenarios=["reverse-over-reverse", "forward-over-reverse", "forward-over-forward"]),
     ]),
+    ("a first derivative at special numbers and the second at ordinary ones", [
+        made(kind="nonfinite", ordinary=False), made(scenarios=["reverse-over-reverse"], ordinary=True),
+    ]),
     ("two calls in place with rules of their own", [
         made(f"torch.Tensor.{name}_", rule=f"{name}Backward0", expected=0.0, mutates=True) for name in ("sin", "cos")
     ]),
@@ -76,6 +91,10 @@ TWO = [
     ("words that many formulas may say", [
         made("torch.dist", "status", rule="DistBackward0", symptom="Error expected a tensor but got none"),
         made("torch.scatter_reduce", "status", rule="ScatterReduceBackward0", symptom="Error expected a tensor but got none"),
+    ]),
+    ("words that many formulas may say, where one of them has a label", [
+        made("torch.narrow_copy", "status", rule="NarrowCopyBackward0", symptom="Error sizes must match"),
+        made("torch.scatter", "status", rule="ScatterBackward0", symptom="Error sizes must match", label=Label("known", "why", "https://a")),
     ]),
     ("two ways of running", [made(kind="way", scenarios=["batched reverse"]), made(kind="way", scenarios=["compiled reverse"])]),
     ("a wrong number and an error", [made(), made(kind="status", symptom="no such size")]),
@@ -96,6 +115,12 @@ def test_one_cause_is_one_bug(findings):
 @pytest.mark.parametrize("findings", [f for _, f in TWO], ids=[name for name, _ in TWO])
 def test_two_causes_are_two_bugs(findings):
     assert len(bugs_of(findings)) == 2
+
+
+def test_what_says_little_joins_no_two_operators():
+    symptom = "Error result type cannot be cast"
+    ruled = [made(f"torch.{name}", "status", rule=f"{name}Backward0", symptom=symptom) for name in ("Dist", "Where")]
+    assert sorted(len(bug.findings) for bug in bugs_of([*ruled, made("torch.nn.Foo", "status", symptom=symptom)])) == [1, 1, 1]
 
 
 def test_the_order_in_which_they_were_met_changes_nothing():

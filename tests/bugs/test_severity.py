@@ -6,6 +6,7 @@ from gradfuzz.bugs import severity as grades
 from gradfuzz.bugs.bug import bugs_of
 from gradfuzz.bugs.severity import GRADES, severity
 from gradfuzz.findings.labels import Label
+from gradfuzz.findings.proof import PROVEN, Proof
 from tests.bugs.made import ORDINARY, made
 
 
@@ -15,6 +16,8 @@ def at(shape="(2,)", dtype="float64", values="listed([0.5, 2.0])", call="torch.s
 
 INDEX = 'i = tensor((2,), "int64", listed([0, 9000]), grad=False)\n'
 BESIDE = 'a = tensor((2,), "{}", listed([1.0, 2.0]), grad=False)\n'
+
+PROOF = Proof(PROVEN, "")
 
 CASES = [
     ("regression", "", made(label=Label("regression", "said to be mended", "https://a"))),
@@ -27,6 +30,8 @@ CASES = [
     ("loud", "", made(kind="nonfinite", actual=float("nan"))),
     ("loud", "", made(kind="status", symptom="no such size")),
     ("loud", "take its process down", made(kind="crash", scenarios=["direct"], oracle="process", text=at(values="listed([1e30, 1.0])"))),
+    ("region", "next to nothing", made(expected=1e-20, actual=-4e-17, proof=PROOF)),
+    ("silent", "", made(expected=1e-20, actual=0.5, proof=PROOF)),
     ("region", "digits are lost", made(kind="accuracy")),
     ("region", "beside larger", made(kind="tail")),
     ("region", "lower precision", made(kind="precision")),

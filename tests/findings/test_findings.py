@@ -102,7 +102,7 @@ def test_what_is_known_of_libraries_is_labelled():
 
 
 FIELDS = {
-    "label", "names", "kinds", "orders", "scenarios", "first", "types", "given", "message", "outside", "releases", "fixed", "quote",
+    "label", "names", "kinds", "orders", "scenarios", "first", "types", "given", "off", "message", "outside", "releases", "fixed", "quote",
     "quoted", "reason", "link",
 }  # fmt: skip
 

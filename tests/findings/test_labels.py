@@ -74,6 +74,30 @@ def test_every_quote_of_a_label_stands_in_the_docstring_that_it_names(torch_targ
             assert any(row["quote"] in sentence for sentence in documented(torch_target, api)), row
 
 
+CTC = """x = tensor((3, 1, {classes}), "float64", full(-1.0))
+a = tensor((1, 2), "int64", listed([{labels}]), grad=False)
+y = torch.nn.functional.ctc_loss(x, a, [3], [2], blank={blank})
+"""
+CLAMP = 'x = tensor((), "float64", full(2.0), grad=False)\na = tensor((), "float64", full(6.0))\ny = torch.clamp(x, {low}, a)\n'
+LU = """x = tensor((2, 2), "float64", full(1.0))
+a = tensor((2,), "int32", full(1), grad=False)
+y = torch.lu_unpack(x, a, unpack_data={data})
+"""
+
+
+@pytest.mark.parametrize("api, kind, text, link", [
+    ("torch.nn.functional.ctc_loss", "crash", CTC.format(classes=2, labels="1, 5", blank=0), "193794"),
+    ("torch.nn.functional.ctc_loss", "crash", CTC.format(classes=6, labels="1, 5", blank=0), ""),
+    ("torch.nn.functional.ctc_loss", "gradient", CTC.format(classes=6, labels="1, 2", blank=1), "torch.nn.CTCLoss.html"),
+    ("torch.nn.functional.ctc_loss", "gradient", CTC.format(classes=6, labels="1, 2", blank=3), "52241"),
+    ("torch.clamp", "gradient", CLAMP.format(low="a"), "191142"), ("torch.clamp", "gradient", CLAMP.format(low="-1.0"), ""),
+    ("torch.lu_unpack", "status", LU.format(data=False), "torch.lu_unpack.html"), ("torch.lu_unpack", "status", LU.format(data=True), ""),
+])  # fmt: skip
+def test_a_label_holds_where_its_inputs_are(api, kind, text, link):
+    label = label_for("torch", api, "", made(api, kind).verdict, parse(text, language_for("torch")), "2.13.0")
+    assert (label.link if label else "").endswith(link) and bool(label) == bool(link)
+
+
 @pytest.mark.parametrize("api, kind, scenarios", [
     ("torch.detach", "gradient", ["reverse-over-forward"]), ("torch.linalg.solve_triangular", "gradient", ["reverse-over-forward"]),
     ("torch.linalg.pinv", "gradient", ["reverse"]), ("torch.linalg.lstsq", "gradient", ["reverse"]),

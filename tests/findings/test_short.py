@@ -9,6 +9,7 @@ import pytest
 
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.short import MOST_LINES, question, showed, spellings
+from gradfuzz.findings.short_error import raised, raising
 from gradfuzz.findings.shown import Short
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.verdict import Verdict
@@ -113,6 +114,34 @@ def test_every_nesting_is_spelt_for_every_library(target):
     wanted = [1 if factor != 1.0 and by == "proof" else 0 for _, factor, by, _ in cases]
     found = ends(scripts)
     assert [status for status, _ in found] == wanted, [(c, s) for c, s, w in zip(cases, found, wanted) if s[0] != w]
+
+
+@pytest.mark.parametrize("target", SINES)
+def test_examples_of_reports_run_and_print_what_was_found_for_every_library(target):
+    cases = [(modes, 1.0, by, False) for modes in (("r",), ("f",), ("r", "f")) for by in ("proof", "difference")]
+    cases += [(("r",), 1.0, "forward", False), (("f",), 1.0, "proof", True)]
+    examples = [next(spellings(*told(target, *case))).example for case in cases]
+    found = ends(examples)
+    assert [status for status, _ in found] == [0] * len(cases), [(c, s) for c, s in zip(cases, found) if s[0]]
+    for (modes, *_), (_, said), example in zip(cases, found, examples):
+        assert str(abs(DERIVATIVES[len(modes)]))[:5] in said and "SystemExit" not in example and '"""' not in example
+
+
+@pytest.mark.parametrize("target", SINES)
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+def test_an_error_is_shown_in_few_lines_for_every_library(target, mode):
+    """Where nothing raises the script says so and ends well: it does not accuse."""
+    program = parse(f'x = tensor((2,), "float64", listed([1.0, 2.0]))\ny = {SINES[target]}\n', language_for(target))
+    verdict = Verdict(
+        "disagree", "status", "status", 1, [Scenario.named(mode)], "raises", "runs", "RuntimeError: no such thing at all", 0.0
+    )
+    finding = Finding(target, "0", program.api, verdict, program, True)
+    short = next(raising(finding))
+    (status, said), (example, _) = ends([short.script, short.example])
+    assert (status, example) == (0, 0) and f"{mode} mode: works" in said and short.lines <= MOST_LINES
+    assert raised(finding, short, 0, said) is None
+    assert raised(finding, short, 1, f"{mode} mode: RuntimeError: no such thing at all, really") is not None
+    assert raised(finding, short, 1, f"{mode} mode: RuntimeError: another thing") is None
 
 
 def test_names_of_the_script_s_own_are_left_to_it():

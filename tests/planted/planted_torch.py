@@ -193,3 +193,31 @@ def refuses_directly(x):
 
 def refuses_always(x):
     raise ValueError("needs at least 7 rows")
+
+
+class Touchy(torch.autograd.Function):
+    """x times weight; the gradient of weight is doubled on demand."""
+
+    @staticmethod
+    def forward(ctx, x, weight, doubled):
+        ctx.save_for_backward(x, weight)
+        ctx.doubled = doubled
+        return x * weight
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, weight = ctx.saved_tensors
+        return grad * weight.conj(), grad * x.conj() * (2 if ctx.doubled else 1), None
+
+
+def touchy(x, weight, *, doubled=False):
+    """touchy(x, weight, *, doubled=False)
+
+    The gradient of weight is wrong where `doubled`, where x is a view whose elements share memory, where numbers are complex, and where
+    it is written to x. Lower triangular matrices are as good as others."""
+    return Touchy.apply(x, weight, doubled or 0 in x.stride() or x.is_complex())
+
+
+def touchy_(x, weight):
+    """The same in place: what x was is not forgotten."""
+    return x.copy_(x + (x * weight - x).detach())

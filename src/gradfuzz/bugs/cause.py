@@ -12,6 +12,8 @@ from gradfuzz.targets.base.scenario import Modes
 
 # So much of a complaint tells it apart from others; what comes later are the names and numbers of the call that met it.
 TELLING_WORDS = 12
+# A function's name of so many letters does not stand in a complaint by chance.
+TELLING = 8
 # A complaint's subject where whoever calls is not to blame; it may say at which order.
 ANYBODY = "any"
 
@@ -74,8 +76,12 @@ def _cause(finding: Finding) -> tuple[str, ...]:
     where = next(((s.way, s.device) for s in verdict.scenarios if s.way or s.device), ("", ""))
     if verdict.oracle == "process":
         return (verdict.kind, _run_together(subject(finding)))
+    if verdict.kind == STATUS and finding.mutates and not finding.rule and 0 < len(finding.rules) <= 1 and not verdict.subject:
+        return ("unrecorded",)  # as below; what comes back has the shape of what was written over
     if verdict.kind in (STATUS, INTERNAL) and verdict.symptom:
         blamed = verdict.subject if verdict.subject.startswith(ANYBODY) else ""
+        if names_of(finding.target).is_anybody_s(verdict.symptom):
+            blamed = ANYBODY
         named = blamed not in ("", ANYBODY)  # the message names the operator at fault, behind what all such messages say
         return ("says", blamed, " ".join(verdict.symptom.split()[: None if named else TELLING_WORDS]))
     who = verdict.subject if verdict.subject == ANYBODY else _run_together(subject(finding))
@@ -103,17 +109,34 @@ def one_formula(a: Finding, b: Finding) -> bool:
     """
     if a.label is not None and b.label is not None:
         return a.label == b.label  # somebody has told them apart, or has not
+    if ("says", "") in (_cause(a)[:2], _cause(b)[:2]) and not _one_operator(a, b):
+        return False  # words that many formulas may say
     if a.label is not None or b.label is not None:
         return _explained(a, b)  # a label says what it is about: what it was not given to has another cause, or follows from it
-    if _cause(a)[:2] == ("says", ""):  # words that many formulas may say: two rules are two
-        return not (a.rule and b.rule) or subject(a) == subject(b)
     if "wrong" not in (_cause(a)[0], _cause(b)[0]):
         return True
-    low, high = sorted((a.verdict, b.verdict), key=lambda v: v.order)
+    first, second = sorted((a, b), key=lambda f: f.verdict.order)
+    low, high = first.verdict, second.verdict
     ours, theirs = ([s.modes for s in v.scenarios] for v in (low, high))
     if low.order < high.order:
+        if first.ordinary is False and second.ordinary:
+            return False  # what is wrong at special numbers alone explains nothing at ordinary ones
         return _explains(low, high) or _first(ours) == _first(theirs)
     return bool(set(ours) & set(theirs)) or _first(ours) == _first(theirs)
+
+
+def _one_operator(a: Finding, b: Finding) -> bool:
+    """Whether two are of one function, or one calls the other's operator, or what both say names the function of one.
+
+    Of two of which no operator is known nothing tells them apart but what they say.
+    """
+    if not any((a.rule, a.rules, b.rule, b.rules)):
+        return True
+    names = names_of(a.target)
+    words = _run_together(f"{a.verdict.symptom} {b.verdict.symptom}".lower())
+    ours, theirs = (_run_together(subject(f)) for f in (a, b))
+    inside = {_run_together(names.of_rule(rule)) for f in (a, b) if not f.rule for rule in f.rules}
+    return ours == theirs or bool(inside & {ours, theirs}) or any(len(name) >= TELLING and name in words for name in (ours, theirs))
 
 
 def _explained(a: Finding, b: Finding) -> bool:

@@ -25,6 +25,7 @@ class Names:
     aliases: Mapping[str, str] | None = None  # of APIs, then of stems
     internal: tuple[str, ...] = ()
     deprecated: tuple[str, ...] = ()
+    anybody: tuple[re.Pattern[str], ...] = ()  # complaints that have one reason, whichever formula runs into it
 
     def stem(self, api: str) -> str:
         """One word for an API in all its forms: function and method, in place or not, module, each number of dimensions, alias."""
@@ -42,6 +43,10 @@ class Names:
         for prefix in self.prefixes:
             word = word[len(prefix) :] if word.startswith(prefix) and len(word) > len(prefix) else word
         return (self.aliases or {}).get(word, word)
+
+    def is_anybody_s(self, complaint: str) -> bool:
+        """Whether a complaint has one reason whoever meets it."""
+        return any(pattern.search(complaint) for pattern in self.anybody)
 
     def is_internal(self, api: str) -> bool:
         return any(fnmatchcase(api, pattern) for pattern in self.internal)
@@ -61,8 +66,9 @@ def names_of(target: str) -> Names:
     if home is None:
         return Names()
     data = home.data("names")
-    functions, rules = (tuple(map(re.compile, data.get(key, ()))) for key in ("functions", "rules"))
+    functions, rules, anybody = (tuple(map(re.compile, data.get(key, ()))) for key in ("functions", "rules", "anybody"))
     aliases = {**book_of(home).aliases, **data.get("aliases", {})}
     return Names(
-        functions, rules, tuple(data.get("prefixes", ())), aliases, tuple(data.get("internal", ())), tuple(data.get("deprecated", ()))
-    )
+        functions, rules, tuple(data.get("prefixes", ())), aliases, tuple(data.get("internal", ())), tuple(data.get("deprecated", ())),
+        anybody,
+    )  # fmt: skip

@@ -65,6 +65,8 @@ GRADES = (BACK, FIRST, HIGHER, LOUD, REGION, POINT, FORM, DOCUMENTED, EDGE)
 _DEATHS = (CRASH, TIMEOUT)
 _ERRORS = (STATUS, INTERNAL, MEMORY, *_DEATHS)
 _REGIONAL = {ACCURACY: "digits are lost", TAIL: "it is lost beside larger numbers", PRECISION: "in a lower precision alone"}
+# Derivatives below this at ordinary numbers are what roundings leave.
+NOTHING = 1e-12
 UNVALIDATED = "unvalidated argument"
 
 
@@ -111,6 +113,8 @@ def severity(finding: Finding) -> Severity:
         return Severity(REGION, f"where {' meets '.join(seen.mixed)}")
     if seen.view:
         return Severity(REGION, f"for {'an' if seen.view == 'expanded' else 'a'} {seen.view} view")
+    if _next_to_nothing(finding):
+        return Severity(REGION, "next to nothing, and lost beside larger numbers")
     if finding.ordinary is False:
         return Severity(POINT if seen.zeros else REGION, "it does not show at other ordinary numbers")
     if kind == NONFINITE or kind in _ERRORS:
@@ -141,6 +145,12 @@ def _edge(finding: Finding, seen: Circumstances) -> str:
     if seen.internal:
         return "not a public API"
     return "a deprecated API" if seen.deprecated else ""
+
+
+def _next_to_nothing(finding: Finding) -> bool:
+    """Whether both numbers are roundings of what people compute with; inputs that are themselves tiny have been dealt with before."""
+    numbers = (finding.verdict.expected, finding.verdict.actual)
+    return finding.proven and all(isinstance(n, (int, float)) and abs(n) < NOTHING for n in numbers)
 
 
 def silent(finding: Finding) -> bool:

@@ -4,6 +4,9 @@
 {"at_most": 0.0, "argument": 0}   a number of the call's first argument is not positive
 {"crossed": [0, 2]}               a number of the first argument is above one of the third
 {"repeats": true}                 an integer comes twice among the numbers of one input
+{"among": ["blank", 0, 1]}        the option, 0 unless it is given, is among the numbers of the second argument
+{"beyond": 1}                     an integer of the second argument is no index into the last dimension of any floating input
+{"equal": [1, 2]}                 a number of the second argument is that of the third
 """
 
 from __future__ import annotations
@@ -16,13 +19,23 @@ import numpy as np
 from gradfuzz.program.model import DISCRETE, Expr, Program, Ref
 from gradfuzz.program.values import materialise
 
-CONDITIONS = {"below", "above", "at_most", "argument", "crossed", "repeats"}
+CONDITIONS = {"below", "above", "at_most", "argument", "crossed", "repeats", "among", "beyond", "equal"}
 
 
 def outside(program: Program, api: str, row: Mapping[str, Any]) -> bool:
     """Whether any input is outside. What cannot be made out counts as inside, so that nothing is labelled by mistake."""
     if row.get("repeats"):
         return any(_repeats(materialise(r)) for r in program.inputs.values() if r.dtype in DISCRETE and r.dtype != "bool")
+    if "among" in row:
+        name, default, position = row["among"]
+        return _option(program, api, name, default) in _argument(program, api, position)
+    if "beyond" in row:
+        labels = _argument(program, api, row["beyond"])
+        sizes = [r.shape[-1] for r in program.inputs.values() if r.dtype not in DISCRETE and r.shape]
+        return bool(labels.size and sizes) and bool(labels.max() >= max(sizes) or labels.min() < 0)
+    if "equal" in row:
+        one, other = (_argument(program, api, position) for position in row["equal"])
+        return bool(one.size and other.size) and bool(np.isin(one, other).any())
     if "crossed" in row:
         low, high = (_argument(program, api, position) for position in row["crossed"])
         return bool(low.size and high.size) and bool(low.max() > high.min())
@@ -40,6 +53,11 @@ def _outside(n: Any, row: Mapping[str, Any]) -> bool:
 
 def _repeats(n: Any) -> bool:
     return len(np.unique(n)) < int(n.size)
+
+
+def _option(program: Program, api: str, name: str, default: Any) -> Any:
+    given = next((dict(c.kwargs) for c in program.calls() if c.func == api), {})
+    return given.get(name, default)
 
 
 def _argument(program: Program, api: str, position: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,6 +54,7 @@ class Finding:
     hidden: tuple[str, ...] = ()  # options of the API that no docstring mentions
     documented: tuple[str, ...] | None = None  # what docstrings say that it may hang on; None where nobody has looked
     short: Short | None = None  # the script that people paste; None where only the long one shows it
+    environment: tuple[tuple[str, str], ...] = ()  # where its script was run: what a report says beside the library's release
 
     @property
     def proven(self) -> bool:
@@ -110,10 +112,11 @@ class Finding:
         """The finding with the id that belongs to a key."""
         return replace(self, id=finding_id(self.api, key))
 
-    def shown_by(self, proven: bool, output: str) -> Finding:
+    def shown_by(self, proven: bool, output: str, environment: Mapping[str, str] | None = None) -> Finding:
         """What its own script made of it. One that was seen twice and is not shown now is lost: that is ours to mend."""
         last = (output.strip().splitlines() or ["it says nothing"])[-1]
-        return replace(self, confirmed=proven, script_output=output, lost="" if proven else f"{self.kind}: {last}")
+        where = tuple((environment or {}).items())
+        return replace(self, confirmed=proven, script_output=output, lost="" if proven else f"{self.kind}: {last}", environment=where)
 
     def to_json(self) -> dict[str, Any]:
         """What the store keeps; how often it was met and by which campaign stands beside it there."""
@@ -127,7 +130,7 @@ class Finding:
             "salt": self.salt, "made": None if self.made is None else list(self.made), "lost": self.lost, "ordinary": self.ordinary,
             "releases": dict(self.releases), "short": self.short.to_json() if self.short else None,
             "empty": self.empty, "rules": list(self.rules), "hidden": list(self.hidden),
-            "documented": None if self.documented is None else list(self.documented),
+            "documented": None if self.documented is None else list(self.documented), "environment": dict(self.environment),
         }  # fmt: skip
 
     @staticmethod
@@ -147,6 +150,7 @@ class Finding:
             bool(data.get("empty")), tuple(map(str, data.get("rules") or ())),
             tuple(map(str, data.get("hidden") or ())),
             None if data.get("documented") is None else tuple(map(str, data["documented"])), Short.from_json(data.get("short")),
+            tuple((str(name), str(said)) for name, said in dict(data.get("environment") or {}).items()),
         )  # fmt: skip
 
     def public(self) -> dict[str, Any]:

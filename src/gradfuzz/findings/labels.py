@@ -2,7 +2,8 @@
 
 A row of a target's labels.json says what it is about: `names` (globs over APIs and rules), and, each where it matters, `kinds`, `orders`,
 `scenarios` (one of these is at fault), `first` (the innermost mode of every scenario at fault), `message`, `types` (of an input),
-`given` (an argument that is set), `outside` (a documented domain, findings/domain.py), `releases` (`2.1..2.12`: those it holds for).
+`given` (an argument that is set), `off` (one that is switched off), `outside` (a documented domain, findings/domain.py), `releases`
+(`2.1..2.12`: those it holds for).
 A row about what is documented has words of it as `quote`, which must stand in the docstring of the API, of a sibling or of the function
 `quoted` in the release under test. `fixed` is the release that is said to have mended it: seen there or later it is a regression.
 """
@@ -88,6 +89,8 @@ def _holds(row: dict[str, Any], api: str, program: Program | None, version: str,
     if "types" in row and not {r.dtype for r in program.inputs.values()} & set(row["types"]):
         return False
     if "given" in row and not any(name == row["given"] and _set(value) for call in program.calls() for name, value in call.kwargs):
+        return False
+    if "off" in row and not any(name == row["off"] and value is False for call in program.calls() for name, value in call.kwargs):
         return False
     return "outside" not in row or outside(program, api, row["outside"])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from gradfuzz.program import Program
@@ -27,6 +28,11 @@ def literal(recipe: Tensor) -> str:
     return _nested(materialise(recipe).tolist())
 
 
+def first_slice(recipe: Tensor) -> str:
+    """What an expanded tensor repeats; nothing for any other."""
+    return _nested(materialise(recipe)[:1].tolist()) if recipe.layout == "expanded" and recipe.shape else ""
+
+
 def too_long(program: Program) -> bool:
     """Whether an input has more numbers than can be written out."""
     return any(not r.elements or (not counts(r) and _too_long(r)) for r in program.inputs.values())
@@ -39,4 +45,6 @@ def _too_long(recipe: Tensor) -> bool:
 def _nested(numbers: Any) -> str:
     if isinstance(numbers, list):
         return f"[{', '.join(map(_nested, numbers))}]"
+    if isinstance(numbers, complex) and all(math.isfinite(part) and part for part in (numbers.real, numbers.imag)):
+        return repr(numbers)[1:-1]  # 1+2j; a zero's sign would be lost
     return number_text(numbers) if isinstance(numbers, (float, complex)) else str(numbers)

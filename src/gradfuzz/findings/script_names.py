@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from itertools import count
@@ -42,8 +43,11 @@ def out_of_the_way(finding: Finding, taken: frozenset[str]) -> Finding:
     """The finding with other names for what a script calls its own."""
     names = {name for s in finding.program.statements for name in s.names}
     other = {name: next(n for n in (name + "_" * k for k in count(1)) if n not in taken | names) for name in names & taken}
-    if not other:
-        return finding
+    return renamed(finding, other) if other else finding
+
+
+def renamed(finding: Finding, other: Mapping[str, str]) -> Finding:
+    """The finding with other names for some of its variables."""
 
     def changed(node: Expr) -> Expr:
         return Ref(other.get(node.name, node.name)) if isinstance(node, Ref) else rebuild(node, changed)

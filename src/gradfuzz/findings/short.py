@@ -8,6 +8,7 @@ showed the bug is ever shown. Where none does, the long script stands for the fi
 from __future__ import annotations
 
 import ast
+import keyword
 import math
 import re
 from collections.abc import Generator, Iterator, Mapping
@@ -17,11 +18,12 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.findings.finding import Finding
-from gradfuzz.findings.literals import FEW, counts, literal, too_long
+from gradfuzz.findings.literals import FEW, counts, first_slice, literal, too_long
 from gradfuzz.findings.script import folders_of, module_dtype, template_of, widest
-from gradfuzz.findings.script_names import bound_names, out_of_the_way
+from gradfuzz.findings.script_names import bound_names, out_of_the_way, renamed
 from gradfuzz.findings.script_parts import Parts, gated, imports_of, modules_of, parts_of
-from gradfuzz.findings.shown import Short
+from gradfuzz.findings.short_error import raised, raising
+from gradfuzz.findings.shown import Context, Short
 from gradfuzz.oracles.kinds import title
 from gradfuzz.oracles.verdict import ACCURACY, GRADIENT, KINK, NONFINITE, PRECISION, TAIL
 from gradfuzz.pool.executor import Executor
@@ -66,14 +68,32 @@ def shortening(finding: Finding) -> Shortening:
     """Hands out jobs for workers and is told their answers; returns the short script, if one shows the finding in a fresh process."""
     asked = question(finding)
     if asked is None:
-        return None
+        return (yield from _erring(finding))
     shown = (yield "pinpoint", asked).get("shown")
     for short in spellings(finding, shown) if shown is not None else ():
         answer = yield "script", {"source": short.script}
         proven = showed(short, answer.get("status"), str(answer.get("output", "")))
         if proven is not None:
-            return proven
+            return (yield from _exemplified(proven))
     return None
+
+
+def _erring(finding: Finding) -> Shortening:
+    """The same for an error, which has no entry."""
+    for short in raising(finding):
+        answer = yield "script", {"source": short.script}
+        proven = raised(finding, short, answer.get("status"), str(answer.get("output", "")))
+        if proven is not None:
+            asked = {"program": to_json(finding.program), "scenarios": finding.verdict.names, "kind": finding.kind}
+            around = (yield "pinpoint", asked).get("context")
+            return (yield from _exemplified(replace(proven, context=Context.from_json(around)) if around else proven))
+    return None
+
+
+def _exemplified(short: Short) -> Shortening:
+    """With what its example prints, or without an example that does not run."""
+    answer = yield "script", {"source": short.example}
+    return replace(short, printed=str(answer["output"])) if answer.get("status") == 0 else replace(short, example="")
 
 
 def shorten(pool: Executor, finding: Finding, limit: float) -> Short | None:
@@ -95,9 +115,25 @@ def _named(finding: Finding) -> Finding:
     return out_of_the_way(gated(finding, home.language(finding.modules)), TAKEN | bound_names(folders_of(home), SHORT))
 
 
+def _called(finding: Finding, shown: Mapping[str, Any]) -> tuple[Finding, Mapping[str, Any]]:
+    """Both with the inputs called as the API calls its parameters, where that can be done."""
+    names = shown.get("context", {}).get("names", {})
+    home = home_of(finding.target)
+    free = {a: b for a, b in names.items() if a in finding.program.inputs and b.isidentifier() and not keyword.iskeyword(b)}
+    kept = {name for s in finding.program.statements for name in s.names} - set(free)
+    taken = TAKEN | bound_names(folders_of(home), SHORT) | kept
+    free = {a: b for a, b in free.items() if b not in taken}
+    other = {a: b for a, b in free.items() if [*free.values()].count(b) == 1}
+    if not other or set(other.values()) & (set(names) - set(other)):
+        return finding, shown
+    along = [{**place, "name": other.get(place["name"], place["name"])} for place in shown["along"]]
+    context = {**shown["context"], "names": {other.get(a, a): b for a, b in names.items()}}
+    return renamed(finding, other), {**shown, "along": along, "context": context}
+
+
 def spellings(finding: Finding, shown: Mapping[str, Any]) -> Iterator[Short]:
     """Short scripts for an entry, to be tried in turn; none where it cannot be said shortly."""
-    finding = _named(finding)
+    finding, shown = _called(_named(finding), shown)
     parts, along = parts_of(finding), shown["along"]
     if any(place["name"] not in finding.program.inputs for place in along) or too_long(finding.program):
         return
@@ -110,7 +146,11 @@ def spellings(finding: Finding, shown: Mapping[str, Any]) -> Iterator[Short]:
             text = _tight(entry.text(home_of(finding.target)))
             if len(text.splitlines()) <= MOST_LINES and text not in seen:
                 seen.add(text)
-                yield Short(text, "", entry.what, shown["scenario"], shown["actual"], shown["right"], entry.source)
+                context = Context.from_json(shown["context"]) if "context" in shown else Context()
+                yield Short(
+                    text, "", entry.what, shown["scenario"], shown["actual"], shown["right"], entry.source,
+                    context.names.get(along[-1]["name"], along[-1]["name"]), entry.plainly().text(home_of(finding.target)), context=context,
+                )  # fmt: skip
 
 
 def showed(short: Short, status: object, output: str) -> Short | None:
@@ -170,15 +210,23 @@ class _Entry:
     """What a template is told."""
 
     def __init__(
-        self, finding: Finding, parts: Parts, shown: Mapping[str, Any], along: list[dict[str, Any]], place: str, how: str
+        self, finding: Finding, parts: Parts, shown: Mapping[str, Any], along: list[dict[str, Any]], place: str, how: str,
+        plain: bool = False,
     ) -> None:  # fmt: skip
         self.finding, self.parts, self.shown, self.along, self.place, self.how = finding, parts, shown, along, place, how
+        self.plain = plain
         self.by: str = shown["by"]
         wanted = {place["name"] for place in along}
         self.variables = [name for name in parts.differentiable if name in wanted or how == WIDE]
         scenarios = [shown["scenario"], *([] if self.by in SOURCES else [self.by])]
         self.directed = self._directed(scenarios)
         self.chains = [self._chain(*named) for named in zip(("got", "right"), "de", scenarios)]
+
+    def plainly(self) -> _Entry:
+        """The same for a report: held against a difference quotient, wherever that settles."""
+        quotient = self.shown.get("context", {}).get("quotient")
+        shown = {**self.shown, "by": "difference", "step": quotient[2]} if quotient else self.shown
+        return _Entry(self.finding, self.parts, shown, self.along, self.place, self.how, plain=True)
 
     @property
     def what(self) -> str:
@@ -209,7 +257,9 @@ class _Entry:
             number=shown["output"]["number"], place=self.place, result=self.parts.result, loose=self.how == LOOSE, fresh=self.how == FRESH,
             pick=self._pick(), part=("real", "imag")[shown["output"]["part"]] if shown["output"]["complex"] else "",
             imports=imports_of(finding.program), user_modules=modules_of(finding), dtype=module_dtype(finding.program),
-            floatx=widest(finding.program), enclosure=proof.enclosure if proof is not None else "",
+            floatx=widest(finding.program), enclosure=proof.enclosure if proof is not None else "", plain=self.plain,
+            whole=len(self.along) == 1 and not self.along[0]["complex"] and not self.along[0]["direction"]
+            and finding.program.inputs[self.along[0]["name"]].elements <= FEW,
         )  # fmt: skip
         return text
 
@@ -241,6 +291,7 @@ class _Entry:
         return {
             "name": name, "code": literal(recipe), "dtype": recipe.dtype, "layout": recipe.layout, "shape": recipe.shape,
             "counts": counts(recipe), "variable": variable, "inside": self.finding.mutates and not variable,
+            "first": first_slice(recipe),
         }  # fmt: skip
 
     def _chain(self, name: str, letter: str, scenario: str) -> Chain:

@@ -270,7 +270,7 @@ class Triage:
         """A finding counts once its own script shows it."""
         proven = event.kind == "done" and event.data.get("status") == 1
         output = "\n".join(str(event.data[key]) for key in ("output", "failed", "cause") if event.data.get(key))
-        finding = finding.shown_by(proven, output)
+        finding = finding.shown_by(proven, output, event.data.get("environment"))
         if finding.confirmed:
             self._shorten(case, finding, shortening(finding))
         else:

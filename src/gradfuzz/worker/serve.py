@@ -29,6 +29,7 @@ from gradfuzz.worker.batch import run_batch
 from gradfuzz.worker.chains import list_ops, run_chains
 from gradfuzz.worker.describe import describe, formula
 from gradfuzz.worker.drawing import Drawing
+from gradfuzz.worker.environment import environment
 from gradfuzz.worker.graphs import list_words, run_graphs
 from gradfuzz.worker.measure import forwards, measure
 from gradfuzz.worker.pinpoint import pinpoint
@@ -225,7 +226,7 @@ class Worker:
                 exec(compile(job["source"], "reproducer.py", "exec"), vars(module))
             except SystemExit as stop:
                 status = stop.code
-        return {"status": status, "output": output.getvalue()[-4000:]}
+        return {"status": status, "output": output.getvalue()[-4000:], "environment": environment()}
 
 
 def _numbers(trial: Trial, options: Options) -> dict[str, Any]:

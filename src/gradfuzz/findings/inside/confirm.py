@@ -11,6 +11,7 @@ import numpy as np
 
 from gradfuzz.findings.inside.documented import documented, undocumented
 from gradfuzz.findings.inside.neighbours import is_ordinary, neighbours
+from gradfuzz.findings.inside.presentable import presentable
 from gradfuzz.findings.inside.same import mark
 from gradfuzz.findings.inside.shrink import shrink_edits, shrink_program
 from gradfuzz.findings.inside.stages import at_its_stage
@@ -105,6 +106,7 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
         near = next(filter(shows, neighbours(smallest)), None)
         if near is not None and not is_ordinary(smallest):
             smallest = smaller(near)  # it shows at what people compute with: that is the example
+        smallest = presentable(target, suspicion.api, smallest, shows)
     shrinking = time.process_time() - began
     examination, verdict = seen(smallest)
     point = examination.trial.point if examination.trial is not None else None

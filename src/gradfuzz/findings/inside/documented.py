@@ -42,6 +42,23 @@ def documented(target: Target, api: str, rule: str = "") -> list[str]:
     return list(dict.fromkeys(found))[:MOST_SENTENCES]
 
 
+def documented_names(target: Target, func: str) -> list[str]:
+    """Names of positional parameters as the docstring's first line has them: `det(A, *, out=None)`. None where it has no such line."""
+    signature = re.match(r"[\w.]+\(([^()]*)[,)]", _doc(func, target.language)) if func[0] != "." else None
+    names: list[str] = []
+    for part in signature.group(1).split(",") if signature else ():
+        name = re.match(r"\s*([A-Za-z_]\w*)\s*(=|:|$)", part)
+        if name is None:
+            break
+        names.append(name.group(1))
+    return names
+
+
+def says(target: Target, api: str, word: str) -> bool:
+    """Whether the docstring of an API has a word."""
+    return bool(re.search(rf"\b{re.escape(word)}\b", _doc(api, target.language)))
+
+
 def undocumented(target: Target, api: str, program: Program) -> list[str]:
     """Options given to the API by name that no docstring of it or of its siblings mentions; its own name where it has no docstring.
 

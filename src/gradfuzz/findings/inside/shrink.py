@@ -68,7 +68,7 @@ def shrink_edits(seed: Program, edits: list[Edit], shows: Predicate) -> list[Edi
     try:
         candidate = next(search)
         while True:
-            candidate = search.send(_try(candidate, shows))
+            candidate = search.send(tried(candidate, shows))
     except StopIteration as end:
         kept: list[Edit] = end.value
         return kept
@@ -80,14 +80,15 @@ def shrink_program(program: Program, shows: Predicate, more_time: Callable[[], b
     with contextlib.suppress(StopIteration):
         candidate = next(search)
         while more_time():
-            shown = _try(candidate, shows)
+            shown = tried(candidate, shows)
             if shown:
                 program = candidate
             candidate = search.send(shown)
     return program
 
 
-def _try(program: Program, shows: Predicate) -> bool:
+def tried(program: Program, shows: Predicate) -> bool:
+    """Whether a candidate is a Program at all and shows the bug."""
     try:
         return shows(program.check())
     except ProgramError:
@@ -231,6 +232,7 @@ def _with(program: Program, position: int, value: Expr) -> Program:
 def _rounder_values(program: Program) -> Iterator[Program]:
     for name, recipe in program.inputs.items():
         if recipe.dtype in DISCRETE:
+            yield from (program.with_inputs({name: replace(recipe, values=fewer)}) for fewer in _smaller_integers(recipe))
             continue
         values, one = recipe.values, recipe.elements == 1
         for plain in PLAIN:
@@ -244,6 +246,15 @@ def _rounder_values(program: Program) -> Iterator[Program]:
                 rounder = Values("listed", (listed,))
                 if all(np.isfinite(listed)) and _simplicity(rounder, one) < _simplicity(values, one):
                     yield program.with_inputs({name: replace(recipe, values=rounder)})
+
+
+def _smaller_integers(recipe: Tensor) -> Iterator[Values]:
+    """Indices and labels below two, or below what they are: a smaller dimension has room for no others."""
+    if recipe.dtype != "bool" and 0 < recipe.elements <= LISTED:
+        numbers = materialise(recipe).ravel()
+        for most in (0, 1, 2):
+            if numbers.min() >= 0 and numbers.max() > most:
+                yield Values("listed", (tuple(int(min(x, most)) for x in numbers),))
 
 
 def _around_zeros(numbers: Any) -> tuple[float, ...]:
