@@ -36,7 +36,7 @@ class Grade:
 
 BACK = Grade("regression", "said to be mended, and here", "Somebody has closed its report: it came back, or never went.")
 FIRST = Grade(
-    "silent", "silently wrong first derivatives at ordinary numbers",
+    "silent", "silently wrong first derivatives, or other outputs, at ordinary numbers",
     "Nothing warns whoever trains with it, and everything that is built on gradients is wrong.",
 )  # fmt: skip
 HIGHER = Grade(
