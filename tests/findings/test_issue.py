@@ -45,7 +45,7 @@ def test_what_makes_a_bug_appear_is_in_its_title_and_a_control_beside_it(torch_t
     assert [t.trigger for t in finding.short.context.triggers] == triggers
     assert all(words in issue_title(finding) for words in triggers)
     written = issue_text(finding)
-    assert f"It is right {control}" in written if control else "It is right" not in written
+    assert f"This very call is right {control}" in written if control else "This very call is right" not in written
 
 
 def test_arguments_are_called_as_the_api_calls_them_and_modes_are_told_apart(torch_target):

@@ -147,7 +147,7 @@ def _wrong(finding: Finding) -> list[str]:
         modes = [f"- {_mode(name)}: {word.partition(':')[0]}" for name, word in short.context.modes.items()] if short is not None else []
         works = [t.control for t in short.context.triggers if t.control] if short is not None else []
         told += ["", "The function itself runs."] if finding.kind == STATUS else []
-        return [*told, *(["", f"It works {works[0]}."] if works else []), *(["", *modes] if modes else [])]
+        return [*told, *(["", f"This very call works {works[0]}."] if works else []), *(["", *modes] if modes else [])]
     if short is None:
         error = f" (error bar {verdict.error_bar:.1e})" if verdict.error_bar else ""
         told = [finding.proof.told] if finding.proof is not None and finding.proven else []
@@ -178,7 +178,7 @@ def _control(short: Short, right: str) -> list[str]:
     for trigger in short.context.triggers:
         if trigger.control:
             same = f": it gives `{right}`" if trigger.number is not None else ""
-            return [f"It is right {trigger.control}{same}."]
+            return [f"This very call is right {trigger.control}{same}."]
     return []
 
 
@@ -187,8 +187,6 @@ def _reasons(finding: Finding, short: Short) -> list[str]:
     context, found = short.context, []
     if context.still:
         found.append("the output stays the same whatever that number is")
-    if finding.proven:
-        found.append("it is the exact derivative of the function's definition, computed in interval arithmetic")
     if context.quotient is not None:
         found.append(
             f"a central difference quotient with step {context.quotient[2]:g} gives {number(context.quotient[1], 1.0, context.quotient[0])}"
@@ -200,6 +198,8 @@ def _reasons(finding: Finding, short: Short) -> list[str]:
     agreeing = [name for name, word in context.modes.items() if word == "right" and len(name.split("-over-")) == finding.verdict.order]
     if agreeing or short.source in {s.name for s in nestings(finding.verdict.order)}:
         found.append(f"{_mode(agreeing[0] if agreeing else short.source)} gives it")
+    if finding.proven and not context.still:
+        found.append("interval arithmetic encloses it")
     return found or ["see below"]
 
 
@@ -208,20 +208,11 @@ def _mode(name: str) -> str:
 
 
 def _modes(finding: Finding, short: Short) -> list[str]:
-    """A line for each mode of the first order, and one for all of the second unless they differ."""
+    """A line for each mode of the first order, and of the second where that is what is wrong."""
     words = dict(short.context.modes)
     if _is_none(short) and short.scenario in words:
         words[short.scenario] = f"wrong ({NOTHING})"
-    first = {name: word for name, word in words.items() if "-over-" not in name}
-    lines = [f"- {_mode(name)}: {word}" for name, word in first.items()]
-    second = {name: word for name, word in words.items() if name.count("-over-") == 1}
-    if finding.verdict.order == 2:
-        return [*lines, *(f"- {name}: {word}" for name, word in second.items())]
-    said: dict[str, list[str]] = {}
-    for name, word in second.items():
-        said.setdefault(word.partition(" (")[0].partition(":")[0], []).append(name)
-    told = [word if len(names) == len(second) else f"{', '.join(names)}: {word}" for word, names in said.items()]
-    return [*lines, f"- second derivatives: {'; '.join(told)}"] if told else lines
+    return [f"- {_mode(name)}: {word}" for name, word in words.items() if name.count("-over-") < max(1, min(finding.verdict.order, 2))]
 
 
 def _script(finding: Finding, library: str) -> list[str]:
@@ -246,9 +237,7 @@ def _affected(finding: Finding, others: Sequence[str], scenarios: Sequence[str])
     told = finding.short is not None and finding.short.context.modes and set(named) <= set(finding.short.context.modes)
     lines = [] if told else [f"- Affected: {', '.join(named)}"]
     lines += [f"- Seen in {', '.join(types)}."] if types else []
-    if finding.ordinary:
-        lines.append("- It shows at other ordinary numbers as well.")
-    elif finding.ordinary is False:
+    if finding.ordinary is False:
         lines.append("- It was not seen at other ordinary numbers: it is a matter of these inputs.")
     if others:
         lines.append(f"- The same cause shows in {', '.join(f'`{api}`' for api in others)}.")
