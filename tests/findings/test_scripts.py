@@ -15,6 +15,7 @@ from gradfuzz.targets.base.protocol import Outcome
 from gradfuzz.targets.base.scenario import FORWARD, REVERSE, Scenario
 from gradfuzz.targets.base.ways import read_ways
 from gradfuzz.targets.homes import home_of, language_for, load_target
+from tests.conftest import PLANTED
 
 
 def run(target, text, scenarios, order=1, **detail):
@@ -67,6 +68,17 @@ def test_digits_that_are_lost_are_told_by_the_ladder_where_the_checks_agree_on_n
     source = script(Finding("torch", "0", program.api, verdict, program, True))
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=120)
     assert done.returncode == 1, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("way", ["batched", "batched-inside"])
+@pytest.mark.parametrize("function, status", [("planted_ways.other_output_batched", 1), ("planted_ways.healthy", 0)])
+def test_another_output_in_a_way_is_shown_by_outputs(way, function, status):
+    modules = ("planted_ways",)
+    program = parse(f'x = tensor((2,), "float64", listed([2.0, 3.0]))\ny = {function}(x)\n', language_for("torch", modules))
+    verdict = Verdict("disagree", "value", "value", 1, [Scenario(("r",)).in_way(way)], "the output changes", 8.0, 9.0, 1e-9)
+    source = script(Finding("torch", "2.13.0", program.api, verdict, program, True, modules=modules))
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=120, cwd=PLANTED)
+    assert done.returncode == status and ("another output" in done.stdout) == bool(status), done.stdout + done.stderr
 
 
 def scripts_of_all_ways(target, call):

@@ -189,3 +189,8 @@ def on_a_device(x):
 def asserts_on_a_device(x):
     """Reads beyond the end of a tensor, which only a device's own assertion notices, for good."""
     return x.flatten()[torch.full((1,), 99 if x.device.type != "cpu" else 0, device=x.device)] * 1
+
+
+def other_output_batched(x):
+    """Another output where many are computed at once; its derivative is right."""
+    return x**3 + float(torch._C._functorch.is_batchedtensor(x))
