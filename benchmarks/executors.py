@@ -4,7 +4,7 @@
     python benchmarks/executors.py --mutants 6000 --rounds 3
 
 Runs the same campaign with one worker, with two, and with two on a Ray cluster of this machine, in turn, and prints the ratios of the best
-rounds. Seeds are read before; what is timed is from the first batch to the last.
+rounds. What is timed is from the first batch to the last: run it twice, since with an empty cache the first campaign reads seeds meanwhile.
 """
 
 from __future__ import annotations
