@@ -90,3 +90,21 @@ def test_a_gradient_that_is_wrong_in_single_precision_alone_is_caught(torch_targ
 def test_the_healthy_twin_agrees_in_single_precision(torch_target):
     looked = examine(torch_target, parse(SINGLE.format(name="healthy"), torch_target.language), Options(1))
     assert looked.outcome == "agree" and looked.verdicts[-1].oracle == "precision"
+
+
+HALF = 'x = tensor((1,), "float16", full(0.002))\ny = planted_torch.{name}(x)\n'
+
+
+def in_half(target, name):
+    return examine(target, parse(HALF.format(name=name), target.language), Options(1))
+
+
+def test_what_one_mode_has_in_half_precision_is_no_overflow_of_half_precision_in_the_other(torch_target):
+    (finding,) = in_half(torch_target, "overflows_in_backward").findings
+    assert (finding.oracle, finding.kind, finding.names) == ("precision", "nonfinite", ["reverse"])
+    seen = examine(torch_target, parse(HALF.replace("planted_torch.{name}", "torch.log"), torch_target.language), Options(1))
+    assert seen.outcome == "agree"
+
+
+def test_what_no_mode_has_in_half_precision_may_be_out_of_its_range(torch_target):
+    assert in_half(torch_target, "overflows_in_both").outcome == "inconclusive"

@@ -65,18 +65,37 @@ def check_precision(trial: Trial, ran: dict[Scenario, Outcome]) -> list[Verdict]
     if not np.isfinite(wanted) or not np.isfinite(bar):
         return [Verdict(INCONCLUSIVE, "precision", PRECISION, 1, reason="ill-conditioned in float64 already")]
     verdicts = []
+    # What one mode computes in this precision, its range does not keep another from computing.
+    within_range = any(np.isfinite(number) and abs(number - wanted) <= bar for number in numbers.values())
     for scenario, number in numbers.items():
         if np.isfinite(number) and abs(number - wanted) <= bar:
             continue
         twins = twin.attempt(scenario, [direction])
         if isinstance(twins, Outcome) and abs(twin.number(twins) - wanted) <= bar:
-            verdicts.append(_judge(trial, twin, scenario, number, wanted, bar, lowest))
+            verdicts.append(_judge(trial, twin, scenario, number, wanted, bar, lowest, within_range))
         else:
             verdicts.append(Verdict(INCONCLUSIVE, "precision", PRECISION, 1, [scenario], "the modes differ in float64 already"))
     return verdicts or [_AGREEMENT]
 
 
-def _judge(trial: Trial, twin: Trial, scenario: Scenario, number: float, wanted: float, bar: float, lowest: str) -> Verdict:
+def _judge(
+    trial: Trial, twin: Trial, scenario: Scenario, number: float, wanted: float, bar: float, lowest: str, within_range: bool
+) -> Verdict:  # fmt: skip
+    at_fault = [scenario]
+    if np.isfinite(number) or not within_range or bar > abs(wanted):
+        excuse = _excused(trial, twin, scenario, number, wanted, bar, lowest)
+        if excuse is not None:
+            return excuse
+    kind = PRECISION if np.isfinite(number) else NONFINITE
+    reason = f"{scenario.name} in {lowest} is further from float64 than rounding explains"
+    detail = {"numbers": {scenario.name: number}, "numeric": wanted}
+    return Verdict(DISAGREE, "precision", kind, 1, at_fault, reason, wanted, number, bar, detail)
+
+
+def _excused(
+    trial: Trial, twin: Trial, scenario: Scenario, number: float, wanted: float, bar: float, lowest: str
+) -> Verdict | None:  # fmt: skip
+    """Why nothing is said about a derivative that is off, if there is a reason."""
     at_fault = [scenario]
     if not _comfortable(twin, LARGEST[lowest]):
         return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, at_fault, f"overflow or underflow of {lowest}")
@@ -87,10 +106,7 @@ def _judge(trial: Trial, twin: Trial, scenario: Scenario, number: float, wanted:
     if np.isfinite(number) and abs(number - wanted) < SCATTERED * _scatter(trial, scenario, UNITS[lowest], number):
         reason = f"cancellation: in {lowest} the derivative changes as much from one input to the next"
         return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, at_fault, reason, wanted, number, bar)
-    kind = PRECISION if np.isfinite(number) else NONFINITE
-    reason = f"{scenario.name} in {lowest} is further from float64 than rounding explains"
-    detail = {"numbers": {scenario.name: number}, "numeric": wanted}
-    return Verdict(DISAGREE, "precision", kind, 1, at_fault, reason, wanted, number, bar, detail)
+    return None
 
 
 def _scatter(trial: Trial, scenario: Scenario, unit: float, number: float) -> float:
