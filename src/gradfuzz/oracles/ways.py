@@ -29,6 +29,8 @@ LOW_UNITS = 32.0
 LOW_JITTER = 8.0
 # Lower precisions than float32 round their intermediates too coarsely to be told apart from a mistake.
 TOO_COARSE = 2.0**-20
+# So often a call is repeated that may read what others have left in memory: what it reads may well be the same once more.
+AGAIN = 4
 # By these the weights are multiplied: a kernel that takes their logarithm rounds other numbers then.
 WEIGHTS = (1.25, 0.625, 1.75)
 # Whose fault it is where a way answers for itself.
@@ -102,7 +104,7 @@ def _compare(trial: Trial, scenario: Scenario, plain: Outcome, outcome: Outcome,
         return []
     # The way rounds elsewhere: what is steady in the plain scenario may not be so in it. But rounding does not change from call to call.
     shaky = np.isfinite(actual) and abs(actual - expected) <= JITTER * _moved(trial, scenario, actual, max(trial.epsilon, unit))
-    shaky = shaky and not (_repeats(trial, scenario.plain, expected, bar) and not _repeats(trial, scenario, actual, bar))
+    shaky = shaky and not (_repeats(trial, scenario.plain, expected, bar, AGAIN) and not _repeats(trial, scenario, actual, bar, AGAIN))
     if shaky or not np.isfinite(bar) or not trial.finite or trial.epsilon > TOO_COARSE:
         return [Verdict(INCONCLUSIVE, "way", WAY, order, [scenario], "ill-conditioned: rounding the inputs changes as much")]
     if draws(trial) and not (way.same_draws and _repeats(trial, scenario.plain, expected, bar)):
@@ -128,10 +130,11 @@ def _again(trial: Trial, scenario: Scenario, actual: float, bar: float) -> dict[
     return {fixed.name: trial.number(outcome)} if isinstance(outcome, Outcome) else {}
 
 
-def _repeats(trial: Trial, scenario: Scenario, number: float, bar: float) -> bool:
+def _repeats(trial: Trial, scenario: Scenario, number: float, bar: float, times: int = 1) -> bool:
     """Whether the same call again gives the same number, up to the bar."""
-    again = trial.attempt(scenario, trial.directions(scenario.order))
-    return isinstance(again, Outcome) and abs(trial.number(again) - number) <= bar
+    us = trial.directions(scenario.order)
+    outcomes = (trial.attempt(scenario, us) for _ in range(times))
+    return all(isinstance(again, Outcome) and abs(trial.number(again) - number) <= bar for again in outcomes)
 
 
 def _bar(trial: Trial, plain: Scenario, expected: float, unit: float) -> float:
