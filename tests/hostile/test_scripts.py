@@ -127,6 +127,8 @@ BROKEN_EDITS = [
     ["set_name", [1], ["dtype", "torch.float32\nimport os"]],
     ["set_name", [1], ["dtype", 3]],
     ["set_name", [1], 3],
+    ["nothing", [1, 0], []],
+    ["nothing", "x", "x"],
     ["by_name", [1], "x=exec('1')"],
     ["size", 2, []],
     ["layout", "x", "__class__"],

@@ -40,7 +40,7 @@ FOUND_OFTEN = 8
 # The reference is asked about a seed once, and about one mutant of a batch on each of these sides: there differences are blind.
 TINY, LARGE = "tiny", "large"
 FAR_OUT = (1e-6, 25.0)
-MOST_NUMBERS_ASKED = 256
+MOST_NUMBERS_ASKED = 1024  # a matrix of twenty rows, as samples are, and what becomes of it
 # What AD gives for it costs as much as examining one more mutant at most: few entries, of order one; of order two in one batch of so many.
 # Where it is measured later, as many entries are (`findings/inquiry.py`).
 ENTRIES_ASKED, ENTRIES_OF_A_SEED = 4, 2
@@ -97,7 +97,10 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
         tally.take(edits, program, options, seen)
         far = far_out(seen) if sides else ""
         if index >= job.get("told", 0) and (index == 0 or far in sides):
-            questions.extend(question(edits, options, seen, index, number % SECOND_ORDER_EVERY == 0))
+            # In the tails a first derivative may be right and the second lost; where it is measured at once, that is dear.
+            both = index > 0 and (number % SECOND_ORDER_EVERY == 0 or (far == LARGE and target.family == 1))
+            for order in (1, 2) if both else (1,):
+                questions.extend(question(edits, options, seen, order, index))
             sides.difference_update([far] if index else [])
         if seen.findings:
             told[family] += 1
@@ -154,8 +157,8 @@ def far_out(seen: Examination) -> str:
     return TINY if any(bool(((x < low) & (x != 0)).any()) for x in sizes) else ""
 
 
-def question(edits: list[Edit], options: Options, seen: Examination, index: int, second: bool) -> list[dict[str, Any]]:
-    """A mutant that the reference is to be asked about; nothing for one that is too large, not finite or random.
+def question(edits: list[Edit], options: Options, seen: Examination, order: int, index: int) -> list[dict[str, Any]]:
+    """A mutant that the reference is to be asked about at an order; nothing for one that is too large, not finite or random.
 
     What AD gives for it comes along where another worker would have to compile it anew. Else it is measured when its turn comes.
     """
@@ -164,7 +167,8 @@ def question(edits: list[Edit], options: Options, seen: Examination, index: int,
         return []
     if sum(x.size for x in (*trial.inputs, *trial.outputs)) > MOST_NUMBERS_ASKED:
         return []
-    order = 2 if second and index and any(v.outcome == AGREE and v.order == 2 for v in seen.verdicts) else 1
+    if order > 1 and not any(v.outcome == AGREE and v.order == order for v in seen.verdicts):
+        return []
     scenarios = [s for s in trial.scenarios(order, options.scenarios) if isinstance(trial.outcome(s), Outcome)]
     if not scenarios:
         return []

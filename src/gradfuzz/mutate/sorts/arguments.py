@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Callable
 
 from gradfuzz.mutate.edit import Edit, Factor, Menu, Sort, on_call, with_statement
-from gradfuzz.program.model import Call, Expr, Let, Name, Program, Tensor, children, rebuild
+from gradfuzz.program.model import Call, Expr, Let, Name, Program, Ref, Tensor, children, rebuild, walk
 from gradfuzz.targets.base.protocol import Parameter
 
 INFINITY = float("inf")  # an order of norms, a bound that is none
@@ -173,6 +173,30 @@ def draw_naming(program: Program, rng: random.Random, menu: Menu) -> Edit | None
     return None
 
 
+def _droppable(program: Program, menu: Menu) -> list[tuple[list[int], str]]:
+    """(path, name) of every input that None may stand in the place of."""
+    found = []
+    for position, call in outer_calls(program):
+        names = {p.name for overload in menu(call.func) for p in overload if p.nothing}
+        given = [{o[i].name for o in menu(call.func) if i < len(o)} for i in range(len(call.args))] + [{key} for key, _ in call.kwargs]
+        for child, (node, called) in enumerate(zip(children(call), given)):
+            if isinstance(node, Ref) and node.name in program.inputs and called & names:
+                found.append(([position, child], node.name))
+    return found
+
+
+def draw_nothing(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
+    places = _droppable(program, menu)
+    return Edit("nothing", *rng.choice(places)) if places else None
+
+
+def _nothing_factors(program: Program, menu: Menu) -> Iterator[Factor]:
+    """Each tensor that need not be given left out, while the others are there."""
+    places = _droppable(program, menu)
+    if places:
+        yield Factor("nothing", tuple((f"{name} at {path[1]}", Edit("nothing", path, name)) for path, name in places))
+
+
 def draw_dropped(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
     places = [(position, key) for position, s in enumerate(program.statements) if isinstance(s.value, Call) for key, _ in s.value.kwargs]
     if not places:
@@ -211,6 +235,15 @@ def _replaced(node: Expr, path: list[int], value: Any) -> Any:
     return rebuild(node, change)
 
 
+def _nothing(program: Program, where: list[Any], value: str) -> Program | None:
+    """None in the place of the input `value`, which goes where nobody else uses it."""
+    changed = _argument(program, where, None)
+    if changed is None or value not in program.inputs or changed == program:
+        return None
+    used = {node.name for s in changed.statements if not isinstance(s.value, Tensor) for node in walk(s.value) if isinstance(node, Ref)}
+    return changed if value in used else Program(tuple(s for s in changed.statements if s.names != (value,)))
+
+
 def _drop_keyword(call: Call, key: str) -> Call:
     return Call(call.func, call.args, tuple((k, v) for k, v in call.kwargs if k != key))
 
@@ -245,5 +278,6 @@ SORTS = [
     Sort("argument", 7, draw_argument, {"argument": _argument}, factors=_argument_factors),
     Sort("dropped", 2, draw_dropped, {"drop_keyword": on_call(_drop_keyword)}, counted=str),
     Sort("option", 5, draw_option, _SET, counted=lambda value: str(value[0]), factors=_option_factors),
+    Sort("nothing", 1, draw_nothing, {"nothing": _nothing}, counted=str, factors=_nothing_factors),
     Sort("naming", 1, draw_naming, {"by_name": on_call(_by_name), "by_position": on_call(_by_position)}),
 ]

@@ -66,6 +66,7 @@ class Parameter:
     keyword: bool = False  # to be given by name only
     default: Any = None
     words: tuple[str, ...] = ()  # what a string may be, as far as the documentation says; of a type, its names in the library
+    nothing: bool = False  # it is a tensor, and None may stand in its place
 
 
 Overload = tuple[Parameter, ...]

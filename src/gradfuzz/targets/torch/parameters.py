@@ -81,5 +81,6 @@ def _from_schema(schema: Any, documentation: str) -> Overload:
         required = not argument.has_default_value()
         default = argument.default_value if argument.has_default_value() else None
         words = words_of(argument.name, documentation) if kind == "str" else ()
-        parameters.append(Parameter(argument.name, kind, required, bool(argument.kwarg_only), default, words))
+        nothing = str(argument.type) == "Optional[Tensor]"
+        parameters.append(Parameter(argument.name, kind, required, bool(argument.kwarg_only), default, words, nothing))
     return _typed(tuple(parameters))
