@@ -99,13 +99,16 @@ class Depths:
         ways = self.choice.cheap
         if not ways or self.choice.profile.together:
             return 1
-        mean = sum(way.cost for way in ways) / len(ways)
+        mean = sum(way.cost * way.turns for way in ways) / sum(way.turns for way in ways)
         return max(1, round(mean / self.choice.profile.cheap))
 
     def _in_turn(self, number: int, funcs: Sequence[str]) -> tuple[str, ...]:
         """The cheap ways, beginning with the one whose turn it is: another one for every batch, and for other calls."""
         rarely = number % OF_ITS_OWN_EVERY == 0
-        ways = tuple(way.name for way in self.choice.cheap if rarely or not way.of_its_own)
+        together = self.choice.profile.together
+        ways = tuple(
+            way.name for way in self.choice.cheap for _ in range(1 if together else way.turns) if rarely or not way.of_its_own
+        )  # fmt: skip
         if not ways:
             return ()
         first = (zlib.crc32(" ".join(funcs).encode()) + number) % len(ways)
