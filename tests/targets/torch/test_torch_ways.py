@@ -166,6 +166,25 @@ def test_checkpointing_draws_the_same_numbers_again(target):
     assert seen.outcome == "agree" and ran(seen, "checkpointed") and seen.trial.point.random
 
 
+@pytest.mark.parametrize("name", ["other_draws", "leftovers"])
+def test_checkpointing_that_draws_other_numbers_or_reads_none_is_caught(target, name):
+    """The function draws random numbers, and what is wrong may be another number each time: neither excuses it."""
+    found = examine(target, program(target, f"planted_ways.{name}(x)"), Options(1, ways=("checkpointed",))).findings
+    assert {(v.kind, *v.names) for v in found} == {("way", "checkpointed reverse")}
+
+
+SECOND = frozenset({REVERSE, pure("r", 2), pure("f", 2)})
+
+
+def test_a_wrong_second_derivative_hides_no_way_that_is_wrong_elsewhere(target):
+    """Nested forward mode is wrong plainly; the first derivative is, when checkpointed."""
+    text = "planted_ways.checkpointed(planted_ways.wrong_nested(x))"
+    found = examine(target, program(target, text), Options(2, SECOND, ways=("checkpointed",))).findings
+    assert {name for v in found for name in v.names} == {"forward-over-forward", "checkpointed reverse"}
+    healthy = examine(target, program(target, "planted_ways.wrong_nested(x)"), Options(2, SECOND, ways=("checkpointed",))).findings
+    assert {name for v in healthy for name in v.names} == {"forward-over-forward"}
+
+
 @pytest.mark.parametrize("name", PLANTED_IN)
 def test_a_planted_bug_is_caught_and_its_healthy_twin_is_not(target, name):
     way, dtype = PLANTED_IN[name]

@@ -34,6 +34,7 @@ class Way:
     patience: float = 1.0  # by how much longer than others a mutant may take in it
     precision: str = ""  # the element type that it computes in, where it is a lower one than the inputs'
     loose: bool = False  # it may be another function: where its outputs differ nothing is said
+    same_draws: bool = False  # it promises the random numbers of the plain way
     stages: tuple[str, ...] = ()
     default: bool = True  # worth its cost in an ordinary campaign
     of_its_own: bool = False  # what it finds is its own fault, whichever API shows it: one finding for all of them
