@@ -17,7 +17,7 @@ from gradfuzz.seeds.seed import Seed
 from gradfuzz.targets.base.seeds import SHARDS
 from gradfuzz.targets.homes import home_of
 
-# Seconds, unless the target's probes.json says `limit`: the library's samples are imported first, and an API may take a while to be tried out.
+# Seconds, unless probes.json says `limit`: the library's samples are imported first, and one API may take a while to be tried out.
 READ_LIMIT = 180.0
 Row = dict[str, Any]
 
