@@ -47,7 +47,7 @@ def _table() -> Callable[[], Any] | None:
     except ImportError:
         return None
 
-    class Decomposing(TorchDispatchMode):
+    class Decomposing(TorchDispatchMode):  # type: ignore[misc]
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             rule = decompositions.get(func)
             if rule is not None:
