@@ -19,6 +19,11 @@ def compiled(x):
     return _wrong(x, torch.compiler.is_compiling())
 
 
+def decomposed(x):
+    """As if an operator's decomposition did."""
+    return _wrong(x, torch.utils._python_dispatch._get_current_dispatch_mode() is not None)
+
+
 def batched(x):
     """As if a batching rule dropped it."""
     wrapped = x

@@ -43,17 +43,14 @@ def check_precision(trial: Trial, ran: dict[Scenario, Outcome]) -> list[Verdict]
     if trial.point.random:
         return [Verdict(INCONCLUSIVE, "precision", PRECISION, 1, reason="random numbers differ between precisions")]
     lowest = max((t.dtype for t in trial.program.inputs.values() if t.dtype in LARGEST), key=lambda d: UNITS[d])
-    twin_program = widened(trial.program, trial.target.language)
     try:
-        twin = Trial(trial.target, twin_program, trial.salt, [_wide(x) for x in trial.inputs])
+        twin, direction = twin_of(trial)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:
         return [Verdict(INCONCLUSIVE, "precision", PRECISION, 1, reason=f"no float64 twin: {str(error)[:120]}")]
     if [o.shape for o in twin.outputs] != [o.shape for o in trial.outputs]:
         return [Verdict(INCONCLUSIVE, "precision", PRECISION, 1, reason="the float64 twin has other outputs")]
-    twin.v = Vec([_wide(a) for a in trial.v.arrays])
-    direction = Vec([_wide(d.astype(x.dtype)) for d, x in zip(trial.direction(0).arrays, trial.inputs)])
     reference = next(iter(ran))
     exact = twin.attempt(reference, [direction])
     if not isinstance(exact, Outcome) or not all(np.isfinite(o).all() for o in [*twin.outputs, *trial.outputs]):
@@ -83,6 +80,13 @@ def check_precision(trial: Trial, ran: dict[Scenario, Outcome]) -> list[Verdict]
         else:
             verdicts.append(Verdict(INCONCLUSIVE, "precision", PRECISION, 1, [scenario], "the modes differ in float64 already"))
     return verdicts or [_AGREEMENT]
+
+
+def twin_of(trial: Trial) -> tuple[Trial, Vec]:
+    """The same in float64 with the same weights, and the first direction as the lower precision has it. Raises what the library does."""
+    twin = Trial(trial.target, widened(trial.program, trial.target.language), trial.salt, [_wide(x) for x in trial.inputs])
+    twin.v = Vec([_wide(a) for a in trial.v.arrays])
+    return twin, Vec([_wide(d.astype(x.dtype)) for d, x in zip(trial.direction(0).arrays, trial.inputs)])
 
 
 def _wrong(scenario: Scenario, number: float, wanted: float, bar: float, lowest: str) -> Verdict:

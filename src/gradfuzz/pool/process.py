@@ -87,12 +87,15 @@ class WorkerProcess:
         return now - self.last_change - (waited - self.waited_then)
 
     def waited(self) -> float:
-        """Seconds that it was ready to run while other processes had the processors; nothing where the system does not say."""
-        total = 0
+        """Seconds that it was ready to run while other processes had the processors; nothing where the system does not say.
+
+        Of the thread that waited longest: threads wait at the same time, and many that spin would outweigh the clock.
+        """
+        longest = 0
         for path in Path(f"/proc/{self.pid}/task").glob("*/schedstat"):
             with contextlib.suppress(OSError, ValueError, IndexError):
-                total += int(path.read_text().split()[1])
-        return total / 1e9
+                longest = max(longest, int(path.read_text().split()[1]))
+        return longest / 1e9
 
     @property
     def resident(self) -> float:

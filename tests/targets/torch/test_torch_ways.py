@@ -23,10 +23,12 @@ from tests.conftest import PLANTED
 X = 'x = tensor((2, 3), "{dtype}", uniform(0.5, 1.5, seed=1))\n'
 CHEAP = (
     "functional", "batched", "batched-inside", "jacobian", "checkpointed", "channels-last", "strided", "deterministic", "traced",
+    "decompositions",
 )  # fmt: skip
 # The bug's own function, the way it shows in, and the precision that the way needs.
 PLANTED_IN = {
     "compiled": ("aot_eager", "float64"),
+    "decomposed": ("decompositions", "float64"),
     "batched": ("batched", "float64"),
     "rows": ("jacobian", "float64"),
     "strided": ("strided", "float64"),

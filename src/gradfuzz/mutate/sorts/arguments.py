@@ -11,6 +11,7 @@ from gradfuzz.program.model import Call, Expr, Let, Name, Program, Ref, Tensor, 
 from gradfuzz.targets.base.protocol import Parameter
 
 INFINITY = float("inf")  # an order of norms, a bound that is none
+FRACTIONS = (0.7, 1.3)  # what is multiplied by a size and cut off, or kept in single precision, shows at no half
 # Of a long list of literals, and of a call with dozens of options, so many are varied systematically.
 MOST_LITERALS = 6
 MOST_OPTIONS = 8
@@ -48,7 +49,7 @@ def other_literals(old: Any, words: tuple[str, ...] = ()) -> list[Any]:
     if isinstance(old, int):
         return [n for n in (old + 1, old - 1, 0, 1, -1, 2, 3, -2) if n != old]
     if isinstance(old, float):
-        return [x for x in (0.0, 1.0, -1.0, 0.5, 2.0, -old, old * 10, old / 10, 1e-3, 3.0, INFINITY) if x != old]
+        return [x for x in (0.0, 1.0, -1.0, 0.5, 2.0, -old, old * 10, old / 10, 1e-3, 3.0, *FRACTIONS, INFINITY) if x != old]
     families = [words] if old in words else [family for family in ENUMERATIONS if old in family]
     return [word for family in families for word in family if word != old]
 
@@ -134,7 +135,7 @@ def _an_int(parameter: Parameter) -> list[Any]:
 
 def _a_float(parameter: Parameter) -> list[Any]:
     near = [parameter.default * 10, parameter.default / 10] if isinstance(parameter.default, float) else []
-    return [*near, 0.0, 0.5, 1.0, 2.0, -1.0, 1e-3, INFINITY]
+    return [*near, 0.0, 0.5, 1.0, 2.0, -1.0, 1e-3, *FRACTIONS, INFINITY]
 
 
 def _a_bool(parameter: Parameter) -> list[Any]:
