@@ -10,6 +10,9 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Callable
 
+import torch
+from torch.utils._pytree import tree_map
+
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Modes
 from gradfuzz.targets.torch.compile import check
@@ -20,11 +23,16 @@ if TYPE_CHECKING:
     from gradfuzz.targets.torch.point import TorchPoint
 
 NAME = "decompositions"
+HALVES = (torch.float16, torch.bfloat16)
 
 
 def decomposed_as_it_runs(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
     """F and its derivative, every operator of theirs by its decomposition where it has one."""
     check(point)
+    if any(x.dtype in HALVES or x.is_complex() for x in (*xs, *point.others())):
+        raise NotImplementedError(
+            "half precision is computed in single precision by generated code, complex numbers are left to the library"
+        )
     found = _table()
     if found is None:
         raise NestingUnsupported("this release has no table of decompositions")
@@ -34,6 +42,10 @@ def decomposed_as_it_runs(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequ
     except Exception as error:  # the compiler may well take another path there; whether it raises, its own ways say
         let_go(error)
         raise NestingUnsupported(f"a decomposition raises: {error}") from None
+
+
+def _resolved(value: Any) -> Any:
+    return value.resolve_conj().resolve_neg() if isinstance(value, torch.Tensor) else value
 
 
 @lru_cache(maxsize=1)
@@ -49,13 +61,16 @@ def _table() -> Callable[[], Any] | None:
 
     class Decomposing(TorchDispatchMode):  # type: ignore[misc]
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            kwargs = kwargs or {}
             rule = decompositions.get(func)
             if rule is not None:
+                # The compiler's tensors are neither conjugated nor negated by a bit; what is written to must stay what it is.
+                given = (args, kwargs) if func._schema.is_mutable else tree_map(_resolved, (args, kwargs))
                 with self:
-                    found = rule(*args, **(kwargs or {}))
+                    found = rule(*given[0], **given[1])
                 if found is not NotImplemented:
                     return found
-            return func(*args, **(kwargs or {}))
+            return func(*args, **kwargs)
 
     @contextmanager
     def decomposing() -> Iterator[None]:
