@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
+import operator
 import os
 import re
 import subprocess
@@ -21,6 +22,8 @@ from gradfuzz.cli.console import DEFAULT_STORE, FOUND, NOTHING_NEW, StoreOption,
 from gradfuzz.cli.run import run
 from gradfuzz.cli.where import EnvOption, Place, PythonOption, place
 from gradfuzz.errors import GradfuzzError
+from gradfuzz.program.codec import from_json
+from gradfuzz.program.model import Program
 from gradfuzz.targets.homes import homes
 
 _SCRIPT = Path(__file__).parent.parent / "worker" / "run_scanned.py"
@@ -70,7 +73,8 @@ def scan(
     `gradfuzz scan entmax -- pytest --pyargs entmax` imports the package, finds its autograd Functions, operators with a registered
     gradient and functions with a rule of their own, runs the tests and hears how each is called, and fuzzes each with mutated
     numbers, shapes, types and layouts. Findings are kept in the store as those of `gradfuzz run` are, with scripts that
-    import the package. Without a command, derivatives are tried with plain tensors.
+    import the package. Without a command, derivatives are tried with plain tensors. Libraries that campaigns do not know (HIPS
+    autograd) are checked in this process, and what is wrong is printed.
 
     The package and the command run with your rights, as they would without gradfuzz.
     Exit status: 0 nothing new, 1 findings, 2 wrong use or broken set-up.
@@ -95,13 +99,16 @@ def scan(
     for side in worth:
         _tell(side, package, program)
     for position, side in enumerate(side for side in worth if side.seeds):
+        left = max(10.0, limit - (clock.monotonic() - begun)) / (len(worth) - position)
+        if "target" not in homes()[side.target].about:
+            status = max(status, _checked_here(side, where, order, left, seed))
+            continue
         path = store.with_suffix(f".{side.target}.seeds.jsonl")
         try:
             path.write_text("".join(side.seeds), encoding="utf-8")
         except OSError as error:
             raise GradfuzzError(f"--store {store}: {error.strerror}") from None
         lent = [rule["lent"] for rule in side.rules if rule["calls"]]
-        left = max(10.0, limit - (clock.monotonic() - begun)) / (len(worth) - position)
         try:
             run(
                 side.target, python, env, f"{left:.0f}s", None, seeds=[path], module=lent, order=order, profile="quick", workers=workers,
@@ -111,6 +118,27 @@ def scan(
             status = max(status, end.exit_code)
         _tell_fuzzed(side, store)
     raise typer.Exit(FOUND if status == FOUND else status)
+
+
+def _checked_here(side: Scanned, where: Place, order: int, left: float, seed: int) -> int:
+    """The derivatives of a library that campaigns do not know, fuzzed in this process and told; nothing is stored of them."""
+    if where.said:
+        raise GradfuzzError(f"derivatives for {side.target} are checked in gradfuzz's own interpreter; install the package beside gradfuzz")
+    from gradfuzz.testing.calls import fuzz_calls
+
+    calls: dict[str, list[Program]] = {}
+    for row in map(json.loads, side.seeds):
+        calls.setdefault(row["api"], []).append(from_json(row["program"]))
+    status = NOTHING_NEW
+    for rule in (rule for rule in side.rules if rule["path"] in calls):
+        module, _, name = rule["lent"].partition(":")
+        function: Any = operator.attrgetter(name)(importlib.import_module(module))
+        line = fuzz_calls(rule["path"], function, calls[rule["path"]], side.target, order, left / len(calls), seed)
+        say_lines(f"{line.name}: {line.outcome} ({line.evaluations} evaluations) {line.reason}", rest="    ")
+        if line.error is not None:
+            out.print(str(line.error), markup=False, highlight=False)
+            status = FOUND
+    return status
 
 
 def as_program(command: list[str]) -> list[str]:
