@@ -7,6 +7,7 @@ import torch
 
 import gradfuzz
 from gradfuzz.testing import InconclusiveWarning
+from gradfuzz.testing.meter import EVALUATIONS
 
 X = torch.tensor([0.3, -1.2, 0.8], dtype=torch.float64)
 
@@ -86,3 +87,14 @@ def test_a_function_that_differentiates_inside_is_checked_like_any_other():
 
     with pytest.raises(gradfuzz.GradientMismatch):
         gradfuzz.check_gradients(wrong, X)
+
+
+def test_both_tries_are_within_one_limit():
+    def force(x):
+        x = x.requires_grad_()
+        (found,) = torch.autograd.grad((x**4).sum(), x, create_graph=True)
+        return 2 * found.detach() + 0 * x
+
+    with pytest.raises(gradfuzz.GradientMismatch) as caught:
+        gradfuzz.check_gradients(force, torch.linspace(0.1, 2, 24, dtype=torch.float64))
+    assert caught.value.evaluations <= EVALUATIONS

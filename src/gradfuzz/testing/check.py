@@ -152,9 +152,10 @@ def check_gradients(
         effort = replace(FULL if thorough else THRIFTY, rtol=_tolerance("rtol", rtol), atol=_tolerance("atol", atol))
         plain = scenarios(modes, order, chosen)
         options = Options(order, plain, seed, ways=_ways(ways, own_rule, chosen), own_rule=own_rule, effort=effort)
+        meter: Meter | None = None
         for function in filter(None, (f, chosen.recording(f))):
             subject = subject_of(function, inputs, chosen, structure, wrt, domain)
-            subject.meter = Meter(subject.title, None if thorough else EVALUATIONS, seconds)
+            subject.meter = meter = meter or Meter(subject.title, None if thorough else EVALUATIONS, seconds)
             check = _Check(subject, options, modes, thorough)
             try:
                 found = check.run(shrink)

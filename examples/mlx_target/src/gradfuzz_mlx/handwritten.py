@@ -25,10 +25,10 @@ class MlxHandWritten(HandWritten):
 
     def rules_in(self, module: Any) -> Iterator[tuple[Any, str, str]]:
         seen: set[int] = set()
-        # `@f.vjp` hands f itself on, so that the name of the rule (`_`, mostly) stands for it, too.
         for name, value in sorted(vars(module).items(), key=lambda item: item[0].startswith("_")):
-            if isinstance(value, (MADE, _Heard)) and id(value) not in seen and not _elsewhere(value, module):
-                seen |= {id(value), id(getattr(value, "made", value))}
+            # `@f.vjp` hands f on, so that the name of the rule stands for it, too; `_` is no name to call it by.
+            if name.strip("_") and isinstance(value, (MADE, _Heard)) and id(value) not in seen and not _elsewhere(value, module):
+                seen.add(id(value))
                 if isinstance(value, _Heard):
                     value.place = (module.__name__, name)
                 yield value, name, KIND
@@ -56,8 +56,15 @@ class _Heard:
             self.owner.heard(*self.place, KIND, args, kwargs)
         return result
 
-    def __getattr__(self, name: str) -> Any:  # vjp, jvp, vmap
-        return getattr(self.made, name)
+    def __getattr__(self, name: str) -> Any:
+        """vjp, jvp and vmap, which hand on what they were asked of."""
+        take = getattr(self.made, name)
+
+        def taken(rule: Any) -> _Heard:
+            take(rule)
+            return self
+
+        return taken
 
 
 def _elsewhere(value: Any, module: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -42,6 +43,9 @@ class AutogradHandWritten(HandWritten):
             own = getattr(value, "_is_autograd_primitive", False) and getattr(value.fun, "__module__", None) == module.__name__
             if own and (value in primitive_vjps or value in primitive_jvps):
                 yield value, name, KIND
+
+    def arguments(self, rule: Any) -> list[inspect.Parameter]:
+        return super().arguments(getattr(rule, "fun", rule))
 
     def note(self, path: str) -> Note:
         return _Call(path, self.contents)
