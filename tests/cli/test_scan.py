@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from gradfuzz.cli.app import app
 from gradfuzz.cli.modules import lent
 from gradfuzz.store import Store
+from gradfuzz.targets.homes import homes
 
 OPS = '''
 import torch
@@ -237,3 +238,23 @@ def test_what_is_checked_in_this_process_takes_no_other_interpreter(tmp_path, mo
     result = CliRunner().invoke(app, ["scan", "with_primitives", "--target", "autograd", "--python", sys.executable])
     assert result.exit_code == 2
     assert "install the package beside gradfuzz" in " ".join(result.output.split())
+
+
+LATE = """
+class Late:
+    def __getattr__(self, name):
+        raise ImportError(f"{name} is asked of a module that loads itself late")
+
+
+later = Late()
+"""
+
+
+@pytest.mark.parametrize("library", ["autograd", "jax", "tensorflow", "torch"])
+def test_what_loads_itself_late_is_left_alone(library, tmp_path, monkeypatch):
+    (tmp_path / "has_late_parts.py").write_text(LATE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "has_late_parts", raising=False)
+    rules = homes()[library].part("handwritten")("has_late_parts", lambda row: None)
+    assert rules.find() == []
+    assert not rules.rules

@@ -40,7 +40,11 @@ class AutogradHandWritten(HandWritten):
 
     def rules_in(self, module: Any) -> Iterator[tuple[Any, str, str]]:
         for name, value in list(vars(module).items()):
-            own = getattr(value, "_is_autograd_primitive", False) and getattr(value.fun, "__module__", None) == module.__name__
+            own = (
+                inspect.isfunction(value)
+                and getattr(value, "_is_autograd_primitive", False)
+                and getattr(value.fun, "__module__", None) == module.__name__
+            )
             if own and (value in primitive_vjps or value in primitive_jvps):
                 yield value, name, KIND
 

@@ -97,12 +97,13 @@ class HandWritten(ABC):
         for name in [self.package, *self._submodules()]:
             try:
                 module = importlib.import_module(name)
+                found = list(self.rules_in(module))
             except (KeyboardInterrupt, MemoryError):
                 raise
             except BaseException as error:
                 failed.append(f"{name}: {type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}")
                 continue
-            for rule, place, kind in self.rules_in(module):
+            for rule, place, kind in found:
                 noted = self._noted(rule, module.__name__, place, kind)
                 if hearing and kind in self.CALLERS and inspect.isfunction(rule):
                     callers.append((rule, noted))

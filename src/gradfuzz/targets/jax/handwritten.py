@@ -30,7 +30,7 @@ class JaxHandWritten(HandWritten):
             _stand_before(kind, named, owner)
 
     def rules_in(self, module: Any) -> Iterator[tuple[Any, str, str]]:
-        for name, value in list(vars(module).items()):
+        for name, value in [(name, value) for name, value in vars(module).items() if callable(value)]:
             rule = getattr(value, "__wrapped__", value) if not isinstance(value, tuple(KINDS)) else value
             for kind, named in KINDS.items():
                 # Behind a `jit` the rule is what is wrapped; what people call is what has the name.
