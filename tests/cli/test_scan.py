@@ -118,7 +118,7 @@ def scanned(package):
         patch.chdir(package)
         patch.syspath_prepend(str(package))
         patch.setenv("PYTHONPATH", ":".join([str(package), *sys.path]))
-        arguments = ["scan", "scanned_package", "--time", "20s", "--workers", "1", "--store", "scan.db", "--", "python", "use.py"]
+        arguments = ["scan", "scanned_package", "--time", "40s", "--workers", "1", "--store", "scan.db", "--", "python", "use.py"]
         result = CliRunner().invoke(app, arguments)
     return result, " ".join(result.output.split()), package
 

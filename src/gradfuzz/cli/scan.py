@@ -29,6 +29,8 @@ from gradfuzz.targets.homes import homes
 _SCRIPT = Path(__file__).parent.parent / "worker" / "run_scanned.py"
 # Of the time there is, a package's own tests may take this part; what they have taught by then is what is known.
 LEARNING = 0.5
+# Importing the library and the package is no part of that: it takes long on a busy machine, and who is stopped there has learnt nothing.
+IMPORTING = 120.0
 TIME = "90s"
 # What an input may be by chance.
 LOOSE = ("positive", "unit", "sorted")
@@ -177,7 +179,7 @@ def learn(target: str, package: str, program: list[str], where: Place, limit: fl
                     [where.python, str(_SCRIPT), *settings], stdout=log, stderr=log, env={**os.environ, **dict(where.variables)}
                 )
                 try:
-                    status: int | None = process.wait(limit)
+                    status: int | None = _waited(process, path, limit)
                 except subprocess.TimeoutExpired:
                     status = None
                     process.kill()
@@ -190,6 +192,18 @@ def learn(target: str, package: str, program: list[str], where: Place, limit: fl
     if found is None and said and "cannot be imported here" not in said[-1]:
         found = Scanned(target, failed=[said[-1][:300]])
     return found
+
+
+def _waited(process: subprocess.Popen[bytes], path: Path, limit: float | None) -> int:
+    """The status of the process. Its time begins with the first line it writes, which it does when the package is imported."""
+    end = clock.monotonic() + IMPORTING
+    while not (path.exists() and path.stat().st_size):
+        try:
+            return process.wait(0.1)
+        except subprocess.TimeoutExpired:
+            if clock.monotonic() > end:
+                raise
+    return process.wait(limit)
 
 
 def _read(target: str, path: Path, status: int | None) -> Scanned | None:
