@@ -39,12 +39,9 @@ class AutogradHandWritten(HandWritten):
             place.primitive = primitive
 
     def rules_in(self, module: Any) -> Iterator[tuple[Any, str, str]]:
-        for name, value in list(vars(module).items()):
-            own = (
-                inspect.isfunction(value)
-                and getattr(value, "_is_autograd_primitive", False)
-                and getattr(value.fun, "__module__", None) == module.__name__
-            )
+        primitives: list[tuple[str, Any]] = [(n, v) for n, v in vars(module).items() if inspect.isfunction(v)]
+        for name, value in primitives:
+            own = getattr(value, "_is_autograd_primitive", False) and getattr(value.fun, "__module__", None) == module.__name__
             if own and (value in primitive_vjps or value in primitive_jvps):
                 yield value, name, KIND
 

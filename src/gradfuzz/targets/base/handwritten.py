@@ -194,7 +194,7 @@ class HandWritten(ABC):
 
 
 def called_in(function: Any) -> set[str]:
-    """What a function's own text calls, as it is written there: `lax.custom_root`, `torch.ops.mine.f`."""
+    """What a function's own text calls, as it is written there: `lax.custom_root`, `ops.mine.f`."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     except (OSError, TypeError, SyntaxError, ValueError):
