@@ -258,3 +258,31 @@ def test_what_loads_itself_late_is_left_alone(library, tmp_path, monkeypatch):
     rules = homes()[library].part("handwritten")("has_late_parts", lambda row: None)
     assert rules.find() == []
     assert not rules.rules
+
+
+COMPATIBLE = """
+import tensorflow.compat.v2 as tf
+
+
+@tf.custom_gradient
+def sine(x):
+    return tf.sin(x), lambda g: g * tf.cos(x)
+"""
+
+
+def test_a_package_that_imports_tensorflow_by_another_name_is_heard(tmp_path, monkeypatch):
+    import tensorflow as tf
+
+    from gradfuzz.targets.tensorflow.handwritten import places
+
+    for place in places(tf.custom_gradient):
+        monkeypatch.setattr(place, "custom_gradient", tf.custom_gradient)  # put back at the end
+    (tmp_path / "compatible_rules.py").write_text(COMPATIBLE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    heard = []
+    rules = homes()["tensorflow"].part("handwritten")("compatible_rules", heard.append)
+    rules.listen()
+    assert rules.find() == []
+    assert [rule.path for rule in rules.rules.values()] == ["compatible_rules.sine"]
+    sys.modules["compatible_rules"].sine(tf.ones((2, 3), tf.float64))
+    assert [row["api"] for row in heard] == ["compatible_rules.sine"]

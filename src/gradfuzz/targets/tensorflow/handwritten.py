@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -39,7 +40,8 @@ class TensorflowHandWritten(HandWritten):
             setattr(call, MARK, True)
             return call
 
-        tf.custom_gradient = custom_gradient
+        for place in places(original):
+            place.custom_gradient = custom_gradient
 
     def rules_in(self, module: Any) -> Iterator[tuple[Any, str, str]]:
         for name, value in list(vars(module).items()):
@@ -52,3 +54,8 @@ class TensorflowHandWritten(HandWritten):
 
     def tensor(self, shape: tuple[int, ...], seed: int) -> Any:
         return tf.constant(np.random.default_rng(seed).standard_normal(shape))
+
+
+def places(function: Any) -> list[Any]:
+    """Modules that have hold of the decorator: the public ones, and the one that others will take it from."""
+    return [module for module in list(sys.modules.values()) if getattr(module, "__dict__", {}).get("custom_gradient") is function]
