@@ -37,8 +37,8 @@ def test_a_campaign_finds_the_planted_bugs_and_their_scripts_prove_them(gradfuzz
     done = gradfuzz("run", "paddle", *campaign)
     assert done.returncode == 1, done.stderr + done.stdout
     findings = json.loads(gradfuzz("findings", "--json").stdout)
-    # A static graph refuses layers written in Python (PyLayer), which the planted functions are; that is no gradient. And Paddle itself has the
-    # second derivative of a product of complex numbers wrong (docs/found/paddle-3.3.1.md).
+    # A static graph refuses layers written in Python (PyLayer), which the planted functions are; that is no gradient. Paddle itself has
+    # the second derivative of a product of complex numbers wrong (docs/found/paddle-3.3.1.md).
     found = {f["api"]: f for f in findings if f["kind"] == "gradient" and "complex" not in f["program"]}
     assert set(found) == {"planted_paddle.wrong_reverse", "planted_paddle.wrong_second"}
     for finding in found.values():
