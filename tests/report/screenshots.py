@@ -14,7 +14,7 @@ WIDTH, HEIGHT, TALL = 1280, 900, 1700
 def plotted(page):
     """The gravest bug of which everything is drawn: the function around its point, and how the difference quotient settles."""
     rows, found = read_page(page)
-    return rows["bugs"][min(row["bug"] for row, d in zip(rows["findings"], found) if d["around"] and d["ladder"])]["id"]
+    return rows["bugs"][min(row["bug"] for row, d in zip(rows["findings"], found) if d["plots"].get("panels") and d["ladder"])]["id"]
 
 
 def make(folder, page=PAGE):

@@ -46,7 +46,7 @@ def pinpoint(target: Target, job: dict[str, Any]) -> dict[str, Any]:
             entry = Entry(trial, scenario, output, alongs)
             shown = entry.shown(job["kind"], job.get("exact"), scenarios)
             if shown is not None:
-                return {"shown": {**shown, "context": context(target, entry, shown, job["kind"])}}
+                return {"shown": {**shown, "spots": [output, alongs], "context": context(target, entry, shown, job["kind"])}}
         if time.process_time() > until:
             break
     return {"shown": None}

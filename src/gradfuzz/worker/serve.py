@@ -32,6 +32,7 @@ from gradfuzz.worker.describe import describe, formula
 from gradfuzz.worker.drawing import Drawing
 from gradfuzz.worker.environment import environment
 from gradfuzz.worker.graphs import list_words, run_graphs
+from gradfuzz.worker.landscape import landscape
 from gradfuzz.worker.measure import forwards, measure
 from gradfuzz.worker.pinpoint import pinpoint
 from gradfuzz.worker.progress import Progress
@@ -131,6 +132,9 @@ class Worker:
 
     def do_pinpoint(self, job: Job) -> dict[str, Any]:
         return pinpoint(self.target, job)
+
+    def do_landscape(self, job: Job) -> dict[str, Any]:
+        return {"landscape": landscape(self.target, job)}
 
     def do_forwards(self, job: Job) -> dict[str, Any]:
         return forwards(self.target, job)
