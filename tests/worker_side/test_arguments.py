@@ -8,8 +8,8 @@ import numpy as np
 from gradfuzz.mutate.draw import draw_edits
 from gradfuzz.mutate.edits import Edit, apply, counted_as
 from gradfuzz.mutate.numbers import VALUE_STRATEGIES, other_values
-from gradfuzz.mutate.sorts.arguments import draw_argument, draw_naming, draw_option
-from gradfuzz.program import parse, to_text
+from gradfuzz.mutate.sorts.arguments import _option_factors, draw_argument, draw_naming, draw_option
+from gradfuzz.program import gate, parse, to_text
 from gradfuzz.program.codec import from_json, to_json, values_to_json
 from gradfuzz.program.model import Values
 from gradfuzz.program.values import materialise
@@ -98,3 +98,19 @@ def test_errors_are_sorted_by_kind():
     }
     assert {kind: error_kind(message) for kind, message in told.items()} == {kind: kind for kind in told}
     assert set(told) == set(KINDS)
+
+
+def test_an_option_that_is_an_element_type_is_named_as_the_library_names_it():
+    way = (*WAYS[0], Parameter("dtype", "type", False, True, None, ("torch.complex128", "torch.int64")))
+
+    def typed(func):
+        return [way]
+
+    (factor,) = [f for f in _option_factors(SEED, typed) if f.name.endswith("dtype")]
+    changed = [apply(SEED, edit) for _, edit in factor.levels]
+    assert [to_text(p).splitlines()[-1] for p in changed] == [
+        f'y = torch.nn.functional.kl_div(x, a, "sum", dtype={t})' for t in ("torch.complex128", "torch.int64")
+    ]
+    assert all(gate.check(from_json(to_json(p)), LANGUAGE) == p for p in changed)
+    drawn = [draw_option(SEED, random.Random(n), typed) for n in range(60)]
+    assert {e.value[1] for e in drawn if e is not None and e.kind == "set_name"} == {"torch.complex128", "torch.int64"}

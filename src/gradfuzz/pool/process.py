@@ -13,6 +13,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from gradfuzz.errors import TargetError, WorkerError
 from gradfuzz.pool.launch import Launch
 from gradfuzz.pool.scratch import Scratch
@@ -38,14 +40,14 @@ class WorkerProcess:
         self.host: WorkerProcess | None = None  # whose place a guest has
         self.last_seen: tuple[int, int, list[int]] = NOTHING
         self.last_change = self.given = time.monotonic()  # when its progress moved, and when it was given its job
-        self.waited_then = 0.0
+        self.waited_then: float | None = None  # how long it had waited for a processor when it was first seen at rest
+        self._process: psutil.Process | None = None
         self.spent = 0.0  # seconds of the processor that its answers have told of
 
     def send(self, job: dict[str, Any]) -> None:
         self.job = job
-        self.last_seen, self.last_change = NOTHING, time.monotonic()
+        self.last_seen, self.last_change, self.waited_then = NOTHING, time.monotonic(), None
         self.given = self.last_change
-        self.waited_then = self.waited()
         self.connection.setblocking(True)
         try:
             self.connection.sendall(json.dumps(job).encode() + b"\n")
@@ -77,16 +79,32 @@ class WorkerProcess:
         """Seconds since its progress last moved, less those that it waited for a processor: slow is not hung."""
         progress = self.progress.read()
         if progress != self.last_seen:
-            self.last_seen, self.last_change, self.waited_then = progress, now, self.waited()
-        return now - self.last_change - (self.waited() - self.waited_then)
+            self.last_seen, self.last_change, self.waited_then = progress, now, None
+            return 0.0
+        waited = self.waited()
+        if self.waited_then is None:
+            self.waited_then = waited
+        return now - self.last_change - (waited - self.waited_then)
 
     def waited(self) -> float:
-        """Seconds that it was ready to run while other processes had the processors; nothing where the system does not say."""
-        total = 0
+        """Seconds that it was ready to run while other processes had the processors; nothing where the system does not say.
+
+        Of the thread that waited longest: threads wait at the same time, and many that spin would outweigh the clock.
+        """
+        longest = 0
         for path in Path(f"/proc/{self.pid}/task").glob("*/schedstat"):
             with contextlib.suppress(OSError, ValueError, IndexError):
-                total += int(path.read_text().split()[1])
-        return total / 1e9
+                longest = max(longest, int(path.read_text().split()[1]))
+        return longest / 1e9
+
+    @property
+    def resident(self) -> float:
+        """Megabytes of memory that it holds."""
+        try:
+            self._process = self._process or psutil.Process(self.pid)
+            return float(self._process.memory_info().rss) / 2**20
+        except psutil.Error:
+            return 0.0
 
     @property
     def item(self) -> int | None:

@@ -37,7 +37,8 @@ MOST_GROWN = 4
 INVALID_OFTEN = 2
 # They show the same bugs, too, and a mutant with a bug takes the time of twenty without.
 FOUND_OFTEN = 8
-# The reference is asked about a seed once, and about one mutant of a batch whose numbers are of these sizes: there differences are blind.
+# The reference is asked about a seed once, and about one mutant of a batch on each of these sides: there differences are blind.
+TINY, LARGE = "tiny", "large"
 FAR_OUT = (1e-6, 25.0)
 MOST_NUMBERS_ASKED = 256
 # What AD gives for it costs as much as examining one more mutant at most: few entries, of order one; of order two in one batch of so many.
@@ -66,7 +67,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     told: Counter[int] = Counter()  # and mutants with findings
     questions: list[dict[str, Any]] = []
     number = job.get("number", 0)
-    asked_far_out = job["start"] > 0 and number % LATER_ASKS_EVERY > 0
+    sides = set() if job["start"] > 0 and number % LATER_ASKS_EVERY > 0 else {TINY, LARGE}  # that nobody has asked about
     scents: dict[str, Scent] = {}  # by what is wrong
     asked: set[str] = set()  # refusals that were put to the derivatives
     for index in range(job["start"], job["count"]):
@@ -94,9 +95,10 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
         failed[family] += seen.outcome == INVALID
         tally.meet(drawing, index, seen.outcome != INVALID, seen.outcome in (AGREE, DISAGREE))
         tally.take(edits, program, options, seen)
-        if index >= job.get("told", 0) and (index == 0 or (not asked_far_out and far_out(seen))):
+        far = far_out(seen) if sides else ""
+        if index >= job.get("told", 0) and (index == 0 or far in sides):
             questions.extend(question(edits, options, seen, index, number % SECOND_ORDER_EVERY == 0))
-            asked_far_out |= index > 0
+            sides.difference_update([far] if index else [])
         if seen.findings:
             told[family] += 1
             shown.update({v.order for v in seen.findings})
@@ -141,12 +143,15 @@ def unasked(seen: Examination, program: Program) -> str:
     return f"{NO_OUTPUT} of {sorted({r.dtype for r in program.inputs.values()})}"
 
 
-def far_out(seen: Examination) -> bool:
-    """Whether nothing was found, and some input is of a size at which functions saturate, vanish or overflow."""
+def far_out(seen: Examination) -> str:
+    """On which side, if nothing was found and some input is of a size at which functions saturate, vanish or overflow; else nothing."""
     if seen.trial is None or seen.findings or seen.outcome not in (AGREE, INCONCLUSIVE):
-        return False
+        return ""
     low, high = FAR_OUT
-    return any(bool(((np.abs(x) > high) | ((np.abs(x) < low) & (x != 0))).any()) for x in seen.trial.inputs)
+    sizes = [np.abs(x) for x in seen.trial.inputs]
+    if any(bool((x > high).any()) for x in sizes):
+        return LARGE
+    return TINY if any(bool(((x < low) & (x != 0)).any()) for x in sizes) else ""
 
 
 def question(edits: list[Edit], options: Options, seen: Examination, index: int, second: bool) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import io
+import linecache
 import os
 import sys
 import time
@@ -227,7 +228,9 @@ class Worker:
                 self.target.restore_defaults()
                 # As a script's own module: a compiler looks up there what the functions that it follows are made of.
                 module = sys.modules["__main__"] = ModuleType("__main__")
-                exec(compile(job["source"], "reproducer.py", "exec"), vars(module))
+                name = "reproducer.py"
+                linecache.cache[name] = (len(job["source"]), None, job["source"].splitlines(True), name)  # or reads their text
+                exec(compile(job["source"], name, "exec"), vars(module))
             except SystemExit as stop:
                 status = stop.code
         return {"status": status, "output": output.getvalue()[-4000:], "environment": environment()}
