@@ -60,6 +60,9 @@ def test_the_page_has_all_that_is_known_of_a_finding(store, tmp_path):
     shown = [(v["name"], v["fault"], v["bar"], v["known"]) for v in one["values"]["rows"]]
     assert shown == [("reverse", True, 3e-16, ""), ("forward", False, None, "rounding: not measured"), ("numeric", False, 1e-12, "")]
     assert len(one["ladder"]) == 11 and one["proof"]["exact"].startswith("0.8775") and "52 are against AD" in one["vote"]
+    (sine,) = [api for api in rows["campaigns"][0]["apis"] if api["api"] == "torch.sin"]
+    assert sine["undecided"] == 60 and sine["excuses"] == [["kink", 60]]
+    assert rows["campaigns"][0]["reasons"] == [["kink", 120, "torch.sin (60), torch.cos (60)"]]
     assert {g["name"] for g in rows["grades"]} >= {"silent", "loud", "edge"} and rows["campaigns"][0]["mutants"] == sum(
         16 + k for k in range(40)
     )

@@ -18,7 +18,8 @@ from gradfuzz.program import gate
 from gradfuzz.program.codec import from_json
 from gradfuzz.targets.base.protocol import Outcome, Refusal, Target, Vec
 from gradfuzz.targets.base.scenario import DIRECT, FORWARD, REVERSE, Scenario, nestings
-from gradfuzz.worker.measure import Spot, label, one_hot
+from gradfuzz.worker.entry import Entry
+from gradfuzz.worker.measure import Spot, label, spot_of
 
 POINTS = 33  # an odd number, so that the point itself is one
 STRIDES = (4, 2, 1)  # a coarse picture first, finer ones while they cost little
@@ -116,26 +117,20 @@ Truth = Union[Quotient, Double]
 
 def _entry(trial: Trial, result: str, output: Sequence[int], alongs: Sequence[Sequence[int]]) -> Ray:
     """One entry of the derivative."""
-    (k, i, part), spots = _spot(output), tuple(map(_spot, alongs))
-    v = Vec([a.astype(o.dtype) for a, o in zip(one_hot(trial.direct, (k, i, part)), trial.direct)])
-    us = tuple(Vec(one_hot(trial.inputs, spot, trial.point.structures)) for spot in spots)
+    spots = tuple(map(spot_of, alongs))
+    entry = Entry(trial, DIRECT, spot_of(output), spots)
     names = [result if len(trial.direct) == 1 else f"{result}[{n}]" for n in range(len(trial.direct))]
     along = tuple(_label(spot, trial.point.names, trial.inputs) for spot in spots)
     last, element, imaginary = spots[-1]
-    moved, single = trial.inputs[last].reshape(-1)[element], np.count_nonzero(us[-1].arrays[last]) == 1
+    moved, single = trial.inputs[last].reshape(-1)[element], np.count_nonzero(entry.us[-1].arrays[last]) == 1
     at, axis = (float(moved.imag if imaginary else moved.real), along[-1]) if single else (0.0, f"a step along {along[-1]}")
-    return Ray(us, v, at, axis, _label((k, i, part), names, trial.direct), along)
+    return Ray(tuple(entry.us), entry.v, at, axis, _label(entry.output, names, trial.direct), along)
 
 
 def _label(spot: Spot, names: Sequence[str], arrays: Sequence[Any]) -> str:
     """x[0, 1]; a number that has no index goes by its name."""
     text = label(spot, names, arrays)
     return (text[:-2] if text.endswith("[]") else text) + PARTS[spot[2]]
-
-
-def _spot(data: Sequence[int]) -> Spot:
-    k, i, part = data
-    return int(k), int(i), int(part)
 
 
 def _own(trial: Trial, order: int, entries: Sequence[tuple[str, int, float, float]] | None) -> Ray:

@@ -59,6 +59,12 @@ def measured(
 Spot = tuple[int, int, int]  # which array, which element, and 1 for the imaginary part
 
 
+def spot_of(data: Sequence[Any]) -> Spot:
+    """A spot as JSON has it."""
+    k, i, part = data
+    return int(k), int(i), int(part)
+
+
 def spots(arrays: Sequence[Array]) -> list[Spot]:
     """Every real number of the arrays."""
     return [(k, i, part) for k, a in enumerate(arrays) for i in range(a.size) for part in ((0, 1) if a.dtype.kind == "c" else (0,))]
