@@ -42,6 +42,16 @@ def test_all_kinds_of_things_are_varied():
     assert any(name.startswith("option") for name in names) and any(name.startswith("argument") for name in names)
 
 
+def test_what_is_a_matter_of_numbers_alone_comes_with_the_seed():
+    """Where another shape costs a compilation, all kinds of numbers and equal ones are tried by themselves before anything else is."""
+    design = Design(PROGRAM, menu, Cover(), 32)
+    words = [name for factor in design.factors for name, _ in factor.levels]
+    in_order = [words[level] for row in next(design.families()) for level in row]
+    first = set(in_order)
+    assert in_order[0] in ("x = w", "w = x")  # what there is little of is not left out where much is found
+    assert {"x = w", "w = x"} & first and {"in the tails", "large", "zeros"} <= first and not {"x is w", "w is x"} & first
+
+
 def test_every_level_changes_the_program():
     design = Design(PROGRAM, menu, Cover())
     for level in range(len(design._edits)):

@@ -231,3 +231,23 @@ BLURRED = {
 def test_rounding_excuses_no_bug(name):
     told = [bool(seen(*BLURRED[name], Options(order=1, salt=salt)).findings) for salt in range(24)]
     assert all(told), told
+
+
+def naive_log1p(x):
+    """The logarithm of a sum with one in it: steps from zero below the last place of one move nothing."""
+    return np.log(1.0 + x)
+
+
+def dropped_at_zero(x):
+    return np.where(x == 0, 0.0, 1 / (1.0 + x))
+
+
+def test_a_step_that_is_lost_supports_nobody():
+    """A slope of zero over steps that vanish beside one is no sign that the derivative is zero; where nothing is lost, it is one."""
+    (excuse,) = [e for e in all_excuses() if e.name == "tiny steps"]
+    wrong, right = library(naive_log1p, dropped_at_zero), library(naive_log1p, lambda x: 1 / (1.0 + x))
+    flat = library(lambda x: np.where(np.abs(x) < 1e-10, 0.0, x), lambda x: np.where(np.abs(x) < 1e-10, 0.0, 1.0))
+    assert all(seen(wrong, [0.0, 0.7], Options(order=1, salt=salt)).findings for salt in range(8))
+    assert not any(seen(right, [0.0, 0.7], Options(order=1, salt=salt)).findings for salt in range(8))
+    assert not any(seen(flat, [0.0, 0.7], Options(order=1, salt=salt)).findings for salt in range(8))
+    assert any(weighed(excuse, flat, [0.0, 0.7], salt) for salt in range(8))

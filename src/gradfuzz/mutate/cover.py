@@ -127,7 +127,9 @@ class Design:
             return
         own = [level for level, factor in enumerate(self._factor_of) if not self.factors[factor].shared]
         shared = [level for level, factor in enumerate(self._factor_of) if self.factors[factor].shared]
-        yield [(), *(row for row in alone if row[0] in own)]
+        # Of a family that shows much the rest is left out: what there is little of comes first.
+        rare = sorted((row for row in alone if row[0] in own), key=lambda row: len(self.factors[self._factor_of[row[0]]].levels))
+        yield [(), *rare]
         for row in chain(self._wide_rows(waiting, shared), suspected, (row for row in alone if row[0] in shared)):
             members = [row]
             while len(members) < self.family:

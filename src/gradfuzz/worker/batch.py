@@ -16,6 +16,7 @@ from gradfuzz.mutate.cover import Cover
 from gradfuzz.mutate.edits import Edit, apply_all, counted_as
 from gradfuzz.oracles.check import NO_OUTPUT, Examination, Options, examine
 from gradfuzz.oracles.refused import NOT_ASKED
+from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, INVALID, RANK
 from gradfuzz.program.codec import from_json, to_json
 from gradfuzz.program.model import Program
@@ -37,14 +38,15 @@ MOST_GROWN = 4
 INVALID_OFTEN = 2
 # They show the same bugs, too, and a mutant with a bug takes the time of twenty without.
 FOUND_OFTEN = 8
-# The reference is asked about a seed once, and about one mutant of a batch on each of these sides: there differences are blind.
-TINY, LARGE = "tiny", "large"
+# The reference is asked about a seed once, and about one mutant in so many whose numbers are below or above these sizes: there differences
+# are blind. Functions vanish at the one end and level off at the other, so that each end has a question of its own.
 FAR_OUT = (1e-6, 25.0)
+ASKED_EVERY = 256
 MOST_NUMBERS_ASKED = 1024  # a matrix of twenty rows, as samples are, and what becomes of it
-# What AD gives for it costs as much as examining one more mutant at most: few entries, of order one; of order two in one batch of so many.
+# What AD gives for it costs as much as examining one more mutant at most: few entries of each order that was examined.
 # Where it is measured later, as many entries are (`findings/inquiry.py`).
 ENTRIES_ASKED, ENTRIES_OF_A_SEED = 4, 2
-SECOND_ORDER_EVERY = 4
+HIGHEST_ASKED = 2
 # Batches that go on with a seed ask so seldom: the reference follows a few questions a second.
 LATER_ASKS_EVERY = 8
 # A seed whose mutants take seconds each gives way to the others after so much of the processor's time.
@@ -67,7 +69,8 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     told: Counter[int] = Counter()  # and mutants with findings
     questions: list[dict[str, Any]] = []
     number = job.get("number", 0)
-    sides = set() if job["start"] > 0 and number % LATER_ASKS_EVERY > 0 else {TINY, LARGE}  # that nobody has asked about
+    often = 0 if job["start"] > 0 and number % LATER_ASKS_EVERY > 0 else -(-job["count"] // ASKED_EVERY)
+    left = {"tiny": often, "large": often}  # questions about numbers of that size
     scents: dict[str, Scent] = {}  # by what is wrong
     asked: set[str] = set()  # refusals that were put to the derivatives
     for index in range(job["start"], job["count"]):
@@ -95,13 +98,11 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
         failed[family] += seen.outcome == INVALID
         tally.meet(drawing, index, seen.outcome != INVALID, seen.outcome in (AGREE, DISAGREE))
         tally.take(edits, program, options, seen)
-        far = far_out(seen) if sides else ""
-        if index >= job.get("told", 0) and (index == 0 or far in sides):
-            # In the tails a first derivative may be right and the second lost; where it is measured at once, that is dear.
-            both = index > 0 and (number % SECOND_ORDER_EVERY == 0 or (far == LARGE and target.family == 1))
-            for order in (1, 2) if both else (1,):
-                questions.extend(question(edits, options, seen, order, index))
-            sides.difference_update([far] if index else [])
+        ends = [end for end in far_out(seen) if left[end]]
+        if index == 0 or ends:
+            wondered = question(edits, options, seen, index)
+            left.update({end: left[end] - 1 for end in ends if index and wondered})
+            questions.extend(wondered if index >= job.get("told", 0) else ())
         if seen.findings:
             told[family] += 1
             shown.update({v.order for v in seen.findings})
@@ -146,19 +147,18 @@ def unasked(seen: Examination, program: Program) -> str:
     return f"{NO_OUTPUT} of {sorted({r.dtype for r in program.inputs.values()})}"
 
 
-def far_out(seen: Examination) -> str:
-    """On which side, if nothing was found and some input is of a size at which functions saturate, vanish or overflow; else nothing."""
+def far_out(seen: Examination) -> list[str]:
+    """At which ends some input has numbers, where nothing was found: tiny or large ones, at which functions vanish or level off."""
     if seen.trial is None or seen.findings or seen.outcome not in (AGREE, INCONCLUSIVE):
-        return ""
+        return []
     low, high = FAR_OUT
     sizes = [np.abs(x) for x in seen.trial.inputs]
-    if any(bool((x > high).any()) for x in sizes):
-        return LARGE
-    return TINY if any(bool(((x < low) & (x != 0)).any()) for x in sizes) else ""
+    ends = {"tiny": [(size < low) & (size != 0) for size in sizes], "large": [size > high for size in sizes]}
+    return [end for end, found in ends.items() if any(bool(there.any()) for there in found)]
 
 
-def question(edits: list[Edit], options: Options, seen: Examination, order: int, index: int) -> list[dict[str, Any]]:
-    """A mutant that the reference is to be asked about at an order; nothing for one that is too large, not finite or random.
+def question(edits: list[Edit], options: Options, seen: Examination, index: int) -> list[dict[str, Any]]:
+    """What the reference is to be asked about a mutant, order by order; nothing for one that is too large, not finite or random.
 
     What AD gives for it comes along where another worker would have to compile it anew. Else it is measured when its turn comes.
     """
@@ -167,8 +167,11 @@ def question(edits: list[Edit], options: Options, seen: Examination, order: int,
         return []
     if sum(x.size for x in (*trial.inputs, *trial.outputs)) > MOST_NUMBERS_ASKED:
         return []
-    if order > 1 and not any(v.outcome == AGREE and v.order == order for v in seen.verdicts):
-        return []
+    orders = {v.order for v in seen.verdicts if index and v.outcome == AGREE and 1 < v.order <= HIGHEST_ASKED}
+    return [asked for order in (1, *sorted(orders)) for asked in _asked(edits, options, trial, order, index)]
+
+
+def _asked(edits: list[Edit], options: Options, trial: Trial, order: int, index: int) -> list[dict[str, Any]]:
     scenarios = [s for s in trial.scenarios(order, options.scenarios) if isinstance(trial.outcome(s), Outcome)]
     if not scenarios:
         return []

@@ -39,11 +39,12 @@ def _alike(program: Program) -> list[tuple[str, str]]:
 
 
 def _same_factors(program: Program, menu: Menu) -> Iterator[Factor]:
-    """Two inputs with equal numbers, and one tensor in the place of both."""
+    """Two inputs with equal numbers, which is a matter of numbers alone, and one tensor in the place of both."""
     pairs = [(a, b) for a, b in _alike(program) if a < b]
     if pairs and not any(call.func.endswith("_") for call in program.calls()):
         equal = [(f"{a} = {b}", Edit("values", b, values_to_json(program.inputs[a].values))) for a, b in pairs]
-        yield Factor("equal", (*equal, *((f"{a} is {b}", Edit("same_tensor", a, b)) for a, b in pairs)))
+        yield Factor("equal", tuple(equal), shared=False)
+        yield Factor("same", tuple((f"{a} is {b}", Edit("same_tensor", a, b)) for a, b in pairs))
 
 
 def _same_tensor(program: Program, where: str, value: str) -> Program | None:

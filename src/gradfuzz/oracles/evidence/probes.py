@@ -40,10 +40,11 @@ BLURRED = 0.1
 
 @dataclass(frozen=True)
 class Slope:
-    """A difference quotient and what rounding of the function may have done to it."""
+    """A difference quotient and what rounding of the function may have done to it; whether its step could be seen at all."""
 
     value: float
     noise: float
+    seen: bool = True
 
 
 def slopes(line: Line, steps: Iterable[float]) -> list[Slope]:
@@ -51,14 +52,22 @@ def slopes(line: Line, steps: Iterable[float]) -> list[Slope]:
     found = []
     with np.errstate(all="ignore"):
         size = float(np.abs(line.at(0.0))[line.moving].sum())
-        reach = _reach(line)
+        reach, lost = _reach(line), _lost(line)
         for t in steps:
             plus, minus = line.at(t), line.at(-t)
             if t != 0.0 and plus.shape == minus.shape:
                 slope = float((plus - minus).sum()) / (2 * t)
                 # The ends of the step are rounded as well as what the function gives there.
-                found.append(Slope(slope, (4 * DOUBLE_UNIT * (size + reach * abs(slope)) + SMALLEST) / t))
+                seen = abs(t) >= lost or not np.array_equal(plus, minus)
+                found.append(Slope(slope, (4 * DOUBLE_UNIT * (size + reach * abs(slope)) + SMALLEST) / t, seen))
     return found
+
+
+def _lost(line: Line) -> float:
+    """Steps below this may vanish beside another input or a constant of order one: where they move nothing, nothing was seen."""
+    largest = max((float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) for x in line.trial.inputs), default=0.0)
+    longest = max((float(np.abs(d).max(initial=0.0)) for d in line.along.arrays), default=0.0)
+    return 4 * DOUBLE_UNIT * max(1.0, largest) / longest if longest else 0.0
 
 
 def _reach(line: Line) -> float:

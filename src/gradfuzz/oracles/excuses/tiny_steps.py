@@ -16,7 +16,7 @@ def _element(suspect: Suspect) -> Says:
     line, number, gap = suspect.line, suspect.number, suspect.gap
     steps = TINY_STEPS + _own_steps(suspect) + (STEPS_FROM_ZERO if at_zero(suspect.line) else ())
     for slope in slopes(line, steps):
-        if slope.noise < 0.1 * gap and abs(slope.value - number) <= 0.2 * gap:
+        if slope.seen and slope.noise < 0.1 * gap and abs(slope.value - number) <= 0.2 * gap:
             return SUPPORTS
     # At the finest step that the inputs can take, AD promises a change far beyond anything that was ever seen.
     seen = max(float(np.abs(line.at(0.0)).sum()), max((abs(slope) * t for t, slope, _ in line.numeric.steps), default=0.0))

@@ -30,9 +30,7 @@ def decomposed_as_it_runs(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequ
     """F and its derivative, every operator of theirs by its decomposition where it has one."""
     check(point)
     if any(x.dtype in HALVES or x.is_complex() for x in (*xs, *point.others())):
-        raise NotImplementedError(
-            "half precision is computed in single precision by generated code, complex numbers are left to the library"
-        )
+        raise NotImplementedError("half precision is computed in single by generated code, complex numbers are left to the library")
     found = _table()
     if found is None:
         raise NestingUnsupported("this release has no table of decompositions")
