@@ -49,7 +49,7 @@ def test_what_is_a_matter_of_numbers_alone_comes_with_the_seed():
     in_order = [words[level] for row in next(design.families()) for level in row]
     first = set(in_order)
     assert in_order[0] in ("x = w", "w = x")  # what there is little of is not left out where much is found
-    assert {"x = w", "w = x"} & first and {"far out", "large", "zeros"} <= first and not {"x is w", "w is x"} & first
+    assert {"x = w", "w = x"} & first and {"large", "zeros"} <= first and not {"x is w", "w is x"} & first
 
 
 def test_every_level_changes_the_program():

@@ -21,13 +21,3 @@ def test_elements_of_unusual_size_come_first():
 def test_and_where_outputs_are_others_than_inputs():
     (first, second, *_) = chosen([np.zeros(2)], 4)
     assert [along[0][1] for _, along in (first, second)] == [4, 2]
-
-
-def test_of_both_signs_where_there_are_both():
-    """A function may level off to one side alone."""
-    far = np.array([44.5, 43.0, 42.0, -31.0, 0.5])
-    entries, _ = choose(spots([far]), spots([far]), 2, None, ["x"], [far], 4)
-    assert [along for _, along in entries[:2]] == [((0, 0, 0),) * 2, ((0, 3, 0),) * 2]
-    positive = np.array([44.5, 43.0, 42.0, 0.5])
-    entries, _ = choose(spots([positive]), spots([positive]), 1, None, ["x"], [positive], 4)
-    assert [along[0][1] for _, along in entries[:2]] == [0, 1]

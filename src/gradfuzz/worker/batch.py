@@ -16,7 +16,6 @@ from gradfuzz.mutate.cover import Cover
 from gradfuzz.mutate.edits import Edit, apply_all, counted_as
 from gradfuzz.oracles.check import NO_OUTPUT, Examination, Options, examine
 from gradfuzz.oracles.refused import NOT_ASKED
-from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, INVALID, RANK
 from gradfuzz.program.codec import from_json, to_json
 from gradfuzz.program.model import Program
@@ -38,15 +37,13 @@ MOST_GROWN = 4
 INVALID_OFTEN = 2
 # They show the same bugs, too, and a mutant with a bug takes the time of twenty without.
 FOUND_OFTEN = 8
-# The reference is asked about a seed once, and about one mutant in so many whose numbers are below or above these sizes: there differences
-# are blind. Functions vanish at the one end and level off at the other, so that each end has a question of its own.
+# The reference is asked about a seed once, and about one mutant of a batch whose numbers are of these sizes: there differences are blind.
 FAR_OUT = (1e-6, 25.0)
-ASKED_EVERY = 256
 MOST_NUMBERS_ASKED = 256
-# What AD gives for it costs as much as examining one more mutant at most: few entries of each order that was examined.
+# What AD gives for it costs as much as examining one more mutant at most: few entries, of order one; of order two in one batch of so many.
 # Where it is measured later, as many entries are (`findings/inquiry.py`).
 ENTRIES_ASKED, ENTRIES_OF_A_SEED = 4, 2
-HIGHEST_ASKED = 2
+SECOND_ORDER_EVERY = 4
 # Batches that go on with a seed ask so seldom: the reference follows a few questions a second.
 LATER_ASKS_EVERY = 8
 # A seed whose mutants take seconds each gives way to the others after so much of the processor's time.
@@ -69,8 +66,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     told: Counter[int] = Counter()  # and mutants with findings
     questions: list[dict[str, Any]] = []
     number = job.get("number", 0)
-    often = 0 if job["start"] > 0 and number % LATER_ASKS_EVERY > 0 else -(-job["count"] // ASKED_EVERY)
-    left = {"tiny": often, "large": often}  # questions about numbers of that size
+    asked_far_out = job["start"] > 0 and number % LATER_ASKS_EVERY > 0
     scents: dict[str, Scent] = {}  # by what is wrong
     asked: set[str] = set()  # refusals that were put to the derivatives
     for index in range(job["start"], job["count"]):
@@ -98,11 +94,9 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
         failed[family] += seen.outcome == INVALID
         tally.meet(drawing, index, seen.outcome != INVALID, seen.outcome in (AGREE, DISAGREE))
         tally.take(edits, program, options, seen)
-        ends = [end for end in far_out(seen) if left[end]]
-        if index == 0 or ends:
-            wondered = question(edits, options, seen, index)
-            left.update({end: left[end] - 1 for end in ends if index and wondered})
-            questions.extend(wondered if index >= job.get("told", 0) else ())
+        if index >= job.get("told", 0) and (index == 0 or (not asked_far_out and far_out(seen))):
+            questions.extend(question(edits, options, seen, index, number % SECOND_ORDER_EVERY == 0))
+            asked_far_out |= index > 0
         if seen.findings:
             told[family] += 1
             shown.update({v.order for v in seen.findings})
@@ -147,18 +141,16 @@ def unasked(seen: Examination, program: Program) -> str:
     return f"{NO_OUTPUT} of {sorted({r.dtype for r in program.inputs.values()})}"
 
 
-def far_out(seen: Examination) -> list[str]:
-    """At which ends some input has numbers, where nothing was found: tiny or large ones, at which functions vanish or level off."""
+def far_out(seen: Examination) -> bool:
+    """Whether nothing was found, and some input is of a size at which functions saturate, vanish or overflow."""
     if seen.trial is None or seen.findings or seen.outcome not in (AGREE, INCONCLUSIVE):
-        return []
+        return False
     low, high = FAR_OUT
-    sizes = [np.abs(x) for x in seen.trial.inputs]
-    ends = {"tiny": [(size < low) & (size != 0) for size in sizes], "large": [size > high for size in sizes]}
-    return [end for end, found in ends.items() if any(bool(there.any()) for there in found)]
+    return any(bool(((np.abs(x) > high) | ((np.abs(x) < low) & (x != 0))).any()) for x in seen.trial.inputs)
 
 
-def question(edits: list[Edit], options: Options, seen: Examination, index: int) -> list[dict[str, Any]]:
-    """What the reference is to be asked about a mutant, order by order; nothing for one that is too large, not finite or random.
+def question(edits: list[Edit], options: Options, seen: Examination, index: int, second: bool) -> list[dict[str, Any]]:
+    """A mutant that the reference is to be asked about; nothing for one that is too large, not finite or random.
 
     What AD gives for it comes along where another worker would have to compile it anew. Else it is measured when its turn comes.
     """
@@ -167,11 +159,7 @@ def question(edits: list[Edit], options: Options, seen: Examination, index: int)
         return []
     if sum(x.size for x in (*trial.inputs, *trial.outputs)) > MOST_NUMBERS_ASKED:
         return []
-    orders = {v.order for v in seen.verdicts if index and v.outcome == AGREE and 1 < v.order <= HIGHEST_ASKED}
-    return [asked for order in (1, *sorted(orders)) for asked in _asked(edits, options, trial, order, index)]
-
-
-def _asked(edits: list[Edit], options: Options, trial: Trial, order: int, index: int) -> list[dict[str, Any]]:
+    order = 2 if second and index and any(v.outcome == AGREE and v.order == 2 for v in seen.verdicts) else 1
     scenarios = [s for s in trial.scenarios(order, options.scenarios) if isinstance(trial.outcome(s), Outcome)]
     if not scenarios:
         return []

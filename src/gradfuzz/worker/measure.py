@@ -22,9 +22,6 @@ Array = Any
 # Other points at which the function must be the one it is taken for: two formulas may agree in a tail and nowhere else.
 ELSEWHERE = ((0.15, 0.7), (-1.3, 2.6))  # (lowest, width) of numbers that most functions are defined at
 
-# A number of the other sign is looked at before the next of the same if it is at least so unusual beside the most unusual one.
-HALF_AS_UNUSUAL = 0.5
-
 
 def measure(target: Target, job: dict[str, Any]) -> dict[str, Any]:
     """What a Program's derivatives are in the scenarios named, all of one order."""
@@ -79,10 +76,10 @@ def choose(
     # gets its turn.
     if element is not None:
         own = []
+    elif len(outputs) == len(inputs):
+        own = [(o, (i,) * order) for _, o, i in sorted(zip([_unusual(i, arrays) for i in inputs], outputs, inputs))]
     else:
-        facing = dict(zip(inputs, outputs)) if len(outputs) == len(inputs) else {}
-        unusual = _both_signs(sorted(inputs, key=lambda i: _unusual(i, arrays)), arrays)
-        own = [(facing.get(i, outputs[k % len(outputs)]), (i,) * order) for k, i in enumerate(unusual)]
+        own = [(outputs[k % len(outputs)], (i,) * order) for k, i in enumerate(sorted(inputs, key=lambda i: _unusual(i, arrays)))]
     every = product(outputs, product(*[inputs] * (order - 1), last))
     stride = max(1, math.ceil(count / most))
     spread = list(islice(every, 0, None, stride))
@@ -93,15 +90,6 @@ def _unusual(spot: Spot, arrays: Sequence[Array]) -> float:
     """The smaller, the further the number is from one in size: tails are met there."""
     size = float(abs(arrays[spot[0]].reshape(-1)[spot[1]]))
     return -abs(math.log10(size)) if 0.0 < size < math.inf else 0.0
-
-
-def _both_signs(ranked: list[Spot], arrays: Sequence[Array]) -> list[Spot]:
-    """The most unusual number of the other sign comes second, if it is unusual itself: a function may level off to one side alone."""
-    signs = [bool(arrays[k].reshape(-1)[i].real < 0) for k, i, _ in ranked]
-    other = next((n for n, sign in enumerate(signs) if sign != signs[0]), 0)
-    if not other or _unusual(ranked[other], arrays) > HALF_AS_UNUSUAL * _unusual(ranked[0], arrays):
-        return ranked
-    return [ranked[0], ranked[other], *(spot for n, spot in enumerate(ranked) if n not in (0, other))]
 
 
 def label(spot: Spot, names: Sequence[str], arrays: Sequence[Array]) -> str:
