@@ -48,8 +48,9 @@ old-python: $(VENV)/.test
 pythons: $(VENV)/.test  ## the worker's side under every Python that is installed, 3.9 and newer
 	$(BIN)/python tests/old_python.py --all
 
+# What fails beside another test is run once more by itself: a test that starves on a slow machine passes then, and both runs are shown.
 unit: $(VENV)/.test
-	$(BIN)/pytest -n 2 --durations=30
+	$(BIN)/pytest -n 2 --durations=15 || { echo "Once more, one at a time, what failed:"; $(BIN)/pytest --last-failed --last-failed-no-failures=none; }
 
 cluster: $(VENV)/.test  ## campaigns on a Ray cluster of two nodes on this machine, whose nodes and driver are killed
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[ray]"

@@ -2,12 +2,13 @@
 
     python benchmarks/report_size.py [FORMAT ...]
 
-The store is made up through the store's own interface: findings of 640 functions in several forms and orders, each with a ladder, a
-proof here and there, and the script that its Program really gets.
+The store is made up through the store's own interface: findings of 640 functions in several forms and orders, each with a ladder and
+what a worker tells of its point's surroundings, a proof here and there, and the script that its Program really gets.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import subprocess
@@ -19,14 +20,16 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.landscape import DRAWN, Landscape
 from gradfuzz.findings.proof import PROVEN, Proof
 from gradfuzz.findings.script import script
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.oracles.verdict import Verdict
 from gradfuzz.program import parse, to_json
 from gradfuzz.store import Lesson, Store
-from gradfuzz.targets.base.scenario import Scenario
+from gradfuzz.targets.base.scenario import Scenario, nestings
 from gradfuzz.targets.homes import language_for
+from gradfuzz.worker.landscape import POINTS
 
 MUTANTS, FINDINGS, PER_BATCH, FUNCTIONS = 1_000_000, 5_000, 20, 640
 MOST_SECONDS, MOST_MEMORY, MOST_PAGE, MOST_FILTERING = 60.0, 1 << 30, 15_000_000, 100.0
@@ -67,7 +70,22 @@ def finding(number: int, chance: random.Random) -> Finding:
         "torch", "2.13.0", name + form, verdict, parse(text, language_for("torch")), True, f"Function{function}Backward{number % 2}",
         proof=proof, id=f"function_{function}-{number:06x}", times=1 + number % 17, ordinary=bool(number % 5),
     )  # fmt: skip
-    return made
+    return replace(made, landscape=surroundings(verdict, chance)) if kind in DRAWN else made
+
+
+def surroundings(verdict: Verdict, chance: random.Random) -> Landscape:
+    """As many numbers as workers send, no two alike."""
+
+    def line() -> tuple[float, ...]:
+        phase, size = chance.uniform(0, 6), chance.uniform(0.1, 10)
+        return tuple(float(f"{size * math.sin(phase + k / 16):.4g}") for k in range(POINTS))
+
+    modes = {s.name: chance.gauss(0, 1) for s in nestings(verdict.order)}
+    return Landscape(
+        modes, dict.fromkeys(modes, 1e-14), {}, "difference quotient", (chance.gauss(0, 1), 1e-11), "y[0]", ("x[0]",) * verdict.order,
+        "x[0]", 0.5, 1.0, line(), ("reverse", line()) if verdict.order > 1 else None,
+        {name: line() for name in [*modes][:3]}, line(),
+    )  # fmt: skip
 
 
 def make_store(path: Path, mutants: int = MUTANTS, findings: int = FINDINGS, scripts: bool = True) -> Path:

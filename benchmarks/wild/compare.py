@@ -1,10 +1,12 @@
-"""One package's functions under three checkers, in the package's own environment: gradfuzz, torch's gradcheck, JAX's check_grads.
+"""One package's functions under gradfuzz and the library's own checker, in the package's own environment: gradcheck, check_grads,
+tf.test.compute_gradient.
 
 It reads the package's row of packages.json on standard input, and writes a list of rows as JSON on its last line.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import sys
 import time
@@ -40,6 +42,10 @@ def helpers(library: str) -> dict[str, Any]:
         torch.set_num_threads(1)
         make: Any = torch.from_numpy
         names: dict[str, Any] = {"torch": torch}
+    elif library == "tensorflow":
+        import tensorflow as tf
+
+        make, names = tf.constant, {"tf": tf}
     else:
         import jax
         import jax.numpy as jnp
@@ -96,6 +102,31 @@ def check_grads_says(f: Any, inputs: list[Any], row: dict[str, Any]) -> tuple[st
     return "right", ""
 
 
+def compute_gradient_says(f: Any, inputs: list[Any], row: dict[str, Any]) -> tuple[str, str]:
+    """TensorFlow's checker hands over both Jacobians and leaves the tolerance to its caller; its own tests take about this one."""
+    import tensorflow as tf
+
+    def gradient(*xs: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(xs)
+            y = tf.reduce_sum(tf.sin(f(*xs)))
+        return tape.gradient(y, xs)[0]
+
+    for function in [f, gradient][: row.get("order", 1)]:
+        symbolic, numeric = tf.test.compute_gradient(function, inputs, delta=1e-5)
+        worst = max(float(np.abs(a - b).max()) for a, b in zip(symbolic, numeric))
+        if not worst < 1e-4:
+            return "wrong", f"largest difference {worst}"
+    return "right", ""
+
+
+CHECKERS = {
+    "torch": ("gradcheck", gradcheck_says),
+    "jax": ("check_grads", check_grads_says),
+    "tensorflow": ("compute_gradient", compute_gradient_says),
+}
+
+
 def timed(check: Any, function: Any) -> dict[str, Any]:
     counted, began = Counted(function), time.perf_counter()
     try:
@@ -114,17 +145,15 @@ def main() -> None:
             names = helpers(library)
             exec(package.get("setup", ""), names)
             function, inputs = eval(row["call"], names), eval(row["inputs"], names)
-            function(*inputs)
+            function(*copy.deepcopy(inputs))  # some write to what they are given, or remember it
         except Exception:
             rows.append({**told, "broken": traceback.format_exc(limit=-2)})
             continue
-        told["gradfuzz"] = timed(partial(gradfuzz_says, inputs=inputs, row=row, library=library), function)
-        if library == "torch":
-            told["gradcheck"] = timed(partial(gradcheck_says, inputs=inputs, row=row), function)
-        else:
-            told["check_grads"] = timed(partial(check_grads_says, inputs=inputs, row=row), function)
+        told["gradfuzz"] = timed(partial(gradfuzz_says, inputs=copy.deepcopy(inputs), row=row, library=library), function)
+        other, says = CHECKERS[library]
+        told[other] = timed(partial(says, inputs=copy.deepcopy(inputs), row=row), function)
         rows.append(told)
-        said = {name: told[name]["outcome"] for name in ("gradfuzz", "gradcheck", "check_grads") if name in told}
+        said = {name: told[name]["outcome"] for name in ("gradfuzz", other)}
         print(told["package"], told["function"], said, file=sys.stderr, flush=True)
     print(json.dumps(rows))
 

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from gradfuzz.cli.app import app
 from gradfuzz.cli.modules import lent
 from gradfuzz.store import Store
+from gradfuzz.targets.homes import homes
 
 OPS = '''
 import torch
@@ -55,6 +56,23 @@ class TakesFunction(torch.autograd.Function):
 
 soft, healthy = _Soft.apply, Healthy.apply
 
+for name, slope in (("halved", 0.5), ("whole", 1.0)):
+    torch.library.define(f"scanned_package::{name}", "(Tensor x) -> Tensor")
+    torch.library.impl(f"scanned_package::{name}", "cpu", torch.exp)
+    torch.library.register_autograd(
+        f"scanned_package::{name}",
+        lambda ctx, g, slope=slope: slope * g * torch.exp(ctx.saved_tensors[0]),
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+    )
+
+
+def halved(x):
+    return torch.ops.scanned_package.halved(x)
+
+
+def whole(x):
+    return torch.ops.scanned_package.whole(x)
+
 
 def maker():
     class Inner(torch.autograd.Function):
@@ -77,6 +95,7 @@ def test_all():
     ops.soft(torch.linspace(-1, 1, 3).requires_grad_(), 2.0, torch.ones(3)).sum().backward()
     ops.TakesFunction.apply(torch.randn(3, requires_grad=True), torch.sin)
     ops.maker()(torch.randn(3, requires_grad=True))
+    ops.halved(torch.randn(2, 2, requires_grad=True))
 """
 
 
@@ -99,7 +118,7 @@ def scanned(package):
         patch.chdir(package)
         patch.syspath_prepend(str(package))
         patch.setenv("PYTHONPATH", ":".join([str(package), *sys.path]))
-        arguments = ["scan", "scanned_package", "--time", "16s", "--workers", "1", "--store", "scan.db", "--", "python", "use.py"]
+        arguments = ["scan", "scanned_package", "--time", "40s", "--workers", "1", "--store", "scan.db", "--", "python", "use.py"]
         result = CliRunner().invoke(app, arguments)
     return result, " ".join(result.output.split()), package
 
@@ -110,7 +129,15 @@ def test_a_wrong_backward_is_a_finding_and_its_healthy_neighbour_is_not(scanned)
     assert "scanned_package.ops._Soft.apply: wrong gradient in reverse" in text
     assert "scanned_package.ops.Healthy.apply: nothing found" in text
     kept = Store(package / "scan.db", create=False).findings()
-    assert {finding.api for finding in kept} == {"scanned_package.ops._Soft.apply"}
+    assert {f.api for f in kept if "reverse" in f.title} == {"scanned_package.ops._Soft.apply", "scanned_package.ops.halved"}
+
+
+def test_an_operator_registered_by_its_name_is_found_by_the_function_that_calls_it(scanned):
+    _, text, _ = scanned
+    assert "scanned_package.ops.halved: wrong gradient in reverse" in text
+    assert "scanned_package.ops.whole: wrong gradient in reverse" not in text
+    # PyTorch itself hands on tangents of zero where only a backward is registered.
+    assert "scanned_package.ops.whole: wrong gradient in forward" in text
 
 
 def test_its_script_imports_the_package_and_fails_by_itself(scanned, tmp_path):
@@ -126,7 +153,7 @@ def test_its_script_imports_the_package_and_fails_by_itself(scanned, tmp_path):
 
 def test_what_cannot_be_called_is_listed_with_the_reason(scanned):
     _, text, _ = scanned
-    assert "5 hand-written derivatives" in text or "4 hand-written derivatives" in text
+    assert "7 hand-written derivatives" in text or "6 hand-written derivatives" in text
     assert "TakesFunction.apply (torch.autograd.Function): not called: an argument of type builtin_function_or_method" in text
     assert "it is made inside maker, so no program can name it" in text
     assert "could not be imported: scanned_package.broken: ModuleNotFoundError" in text
@@ -154,3 +181,108 @@ def test_a_package_without_rules_is_said_to_have_none(monkeypatch, package):
 @pytest.mark.parametrize(("name", "as_lent"), [("json", "json"), ("os.path.join", "os.path:join"), ("nowhere.f", "nowhere.f")])
 def test_a_function_is_lent_by_its_name_too(name, as_lent):
     assert lent([name]) == (as_lent,)
+
+
+PRIMITIVES = """
+import autograd.numpy as anp
+import numpy as np
+from autograd.extend import defjvp, defvjp, primitive
+
+
+@primitive
+def wrong(x, scale):
+    return np.tanh(x * scale)
+
+
+@primitive
+def healthy(x, scale):
+    return np.tanh(x * scale)
+
+
+@primitive
+def at_a_point(x):
+    return x**2
+
+
+defvjp(wrong, lambda ans, x, scale: lambda g: g * (1 - ans**2))
+defvjp(healthy, lambda ans, x, scale: lambda g: g * scale * (1 - ans**2))
+defjvp(healthy, lambda g, ans, x, scale: g * scale * (1 - ans**2))
+defvjp(at_a_point, lambda ans, x: lambda g: g * anp.where(x == 1.0, 100.0, 2 * x))
+"""
+
+
+def test_primitives_of_a_library_without_campaigns_are_checked_at_mutants_of_their_calls(tmp_path, monkeypatch):
+    (tmp_path / "with_primitives.py").write_text(PRIMITIVES)
+    (tmp_path / "use.py").write_text(
+        "import numpy as np, with_primitives as p\n\n"
+        "p.wrong(np.ones(3), 2.0)\np.healthy(np.ones(3), 2.0)\np.at_a_point(np.linspace(0.2, 3, 4))\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", ":".join([str(tmp_path), *sys.path]))
+    result = CliRunner().invoke(app, ["scan", "with_primitives", "--time", "60s", "--", "python", "use.py"])
+    text = " ".join(result.output.split())
+    assert result.exit_code == 1, result.output
+    assert "autograd: 3 hand-written derivatives in with_primitives, 3 of which can be called" in text
+    assert "with_primitives.wrong: WRONG" in text
+    assert "with_primitives.at_a_point: WRONG" in text  # no call that was heard is at that point
+    assert "with_primitives.healthy: right" in text
+    assert "from with_primitives import wrong" in text
+    assert "wrong = ..." not in text
+
+
+def test_what_is_checked_in_this_process_takes_no_other_interpreter(tmp_path, monkeypatch):
+    (tmp_path / "with_primitives.py").write_text(PRIMITIVES)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", ":".join([str(tmp_path), *sys.path]))
+    result = CliRunner().invoke(app, ["scan", "with_primitives", "--target", "autograd", "--python", sys.executable])
+    assert result.exit_code == 2
+    assert "install the package beside gradfuzz" in " ".join(result.output.split())
+
+
+LATE = """
+class Late:
+    def __getattr__(self, name):
+        raise ImportError(f"{name} is asked of a module that loads itself late")
+
+
+later = Late()
+"""
+
+
+@pytest.mark.parametrize("library", ["autograd", "jax", "tensorflow", "torch"])
+def test_what_loads_itself_late_is_left_alone(library, tmp_path, monkeypatch):
+    (tmp_path / "has_late_parts.py").write_text(LATE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "has_late_parts", raising=False)
+    rules = homes()[library].part("handwritten")("has_late_parts", lambda row: None)
+    assert rules.find() == []
+    assert not rules.rules
+
+
+COMPATIBLE = """
+import tensorflow.compat.v2 as tf
+
+
+@tf.custom_gradient
+def sine(x):
+    return tf.sin(x), lambda g: g * tf.cos(x)
+"""
+
+
+def test_a_package_that_imports_tensorflow_by_another_name_is_heard(tmp_path, monkeypatch):
+    import tensorflow as tf
+
+    from gradfuzz.targets.tensorflow.handwritten import places
+
+    for place in places(tf.custom_gradient):
+        monkeypatch.setattr(place, "custom_gradient", tf.custom_gradient)  # put back at the end
+    (tmp_path / "compatible_rules.py").write_text(COMPATIBLE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    heard = []
+    rules = homes()["tensorflow"].part("handwritten")("compatible_rules", heard.append)
+    rules.listen()
+    assert rules.find() == []
+    assert [rule.path for rule in rules.rules.values()] == ["compatible_rules.sine"]
+    sys.modules["compatible_rules"].sine(tf.ones((2, 3), tf.float64))
+    assert [row["api"] for row in heard] == ["compatible_rules.sine"]

@@ -138,7 +138,10 @@ def test_every_command_that_the_pages_name_exists():
     assert named <= known, sorted(named - known)
 
 
-@pytest.mark.parametrize("page", sorted(p.name for p in (ROOT / "docs" / "found").glob("*.md")))
+FOUND = ROOT / "docs" / "found"
+
+
+@pytest.mark.parametrize("page", sorted(str(p.relative_to(FOUND)) for p in (*FOUND.glob("*.md"), *FOUND.glob("packages/*.md"))))
 def test_the_programs_on_pages_of_what_was_found_are_python(page):
     for text in blocks(f"docs/found/{page}"):
         compile(text, page, "exec")

@@ -1,10 +1,12 @@
 """Planted bugs in real PyTorch functions: each is caught and named, and its healthy twin is not."""
 
+import math
+
 import pytest
 
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import parse
-from gradfuzz.targets.base.scenario import FORWARD, pure
+from gradfuzz.targets.base.scenario import FORWARD, REVERSE, pure
 
 TEXT = 'x = tensor((2, 3), "float64", {values})\ny = planted_torch.{name}(x)\n'
 
@@ -90,3 +92,30 @@ def test_a_gradient_that_is_wrong_in_single_precision_alone_is_caught(torch_targ
 def test_the_healthy_twin_agrees_in_single_precision(torch_target):
     looked = examine(torch_target, parse(SINGLE.format(name="healthy"), torch_target.language), Options(1))
     assert looked.outcome == "agree" and looked.verdicts[-1].oracle == "precision"
+
+
+HALF = 'x = tensor((1,), "float16", full(0.002))\ny = planted_torch.{name}(x)\n'
+
+
+def in_half(target, name):
+    return examine(target, parse(HALF.format(name=name), target.language), Options(1))
+
+
+def test_what_one_mode_has_in_half_precision_is_no_overflow_of_half_precision_in_the_other(torch_target):
+    (finding,) = in_half(torch_target, "overflows_in_backward").findings
+    assert (finding.oracle, finding.kind, finding.names) == ("precision", "nonfinite", ["reverse"])
+    seen = examine(torch_target, parse(HALF.replace("planted_torch.{name}", "torch.log"), torch_target.language), Options(1))
+    assert seen.outcome == "agree"
+
+
+def test_what_no_mode_has_in_half_precision_may_be_out_of_its_range(torch_target):
+    assert in_half(torch_target, "overflows_in_both").outcome == "inconclusive"
+
+
+def test_a_tangent_that_half_precision_cannot_hold_is_no_finding(torch_target):
+    """Gradients are weighted by numbers below one and stay in range, tangents are not and do not."""
+    text = 'x = tensor((6,), "float16", listed([10.5, 10.8, 11.0, 10.9, 10.7, 10.6]))\ny = torch.expm1(x)\n'
+    program = parse(text, torch_target.language)
+    seen = [examine(torch_target, program, Options(1, salt=salt)) for salt in range(12)]
+    broken = [s for s in seen if not all(math.isfinite(s.trial.number(s.trial.outcome(m))) for m in (REVERSE, FORWARD))]
+    assert broken and not any(s.findings for s in seen)

@@ -104,6 +104,38 @@ class WrongInSingle(Healthy):
         return grad * 3 * x**2 * (1.0 if x.dtype == torch.float64 else FACTOR)
 
 
+class OverflowsInBackward(torch.autograd.Function):
+    """The logarithm. Its gradient is an ordinary number, made of one that half precision cannot hold; its tangent is not."""
+
+    @staticmethod
+    def forward(x):
+        return torch.log(x)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * x * (1 / (x * x))
+
+    @staticmethod
+    def jvp(ctx, tangent):
+        (x,) = ctx.saved_tensors
+        return tangent / x
+
+
+class OverflowsInBoth(OverflowsInBackward):
+    """Nothing says that half precision has a way to it."""
+
+    @staticmethod
+    def jvp(ctx, tangent):
+        (x,) = ctx.saved_tensors
+        return tangent * x * (1 / (x * x))
+
+
 class Hang(Healthy):
     @staticmethod
     def backward(ctx, grad):
@@ -158,6 +190,14 @@ def segfault_in_nested_forward(x):
 
 def wrong_in_single(x):
     return WrongInSingle.apply(x)
+
+
+def overflows_in_backward(x):
+    return OverflowsInBackward.apply(x)
+
+
+def overflows_in_both(x):
+    return OverflowsInBoth.apply(x)
 
 
 def hang(x):

@@ -19,6 +19,11 @@ def compiled(x):
     return _wrong(x, torch.compiler.is_compiling())
 
 
+def decomposed(x):
+    """As if an operator's decomposition did."""
+    return _wrong(x, torch.utils._python_dispatch._get_current_dispatch_mode() is not None)
+
+
 def batched(x):
     """As if a batching rule dropped it."""
     wrapped = x
@@ -80,6 +85,41 @@ def deterministic(x):
 def draws(x):
     """Random numbers: what checkpointing draws again must be what was drawn."""
     return x * torch.rand_like(x)
+
+
+class _Nested(torch.autograd.Function):
+    """x², whose tangent is right and does not depend on x for those who differentiate it."""
+
+    generate_vmap_rule = True
+    forward = staticmethod(lambda x: x * x)
+    setup_context = staticmethod(lambda ctx, inputs, output: (ctx.save_for_backward(*inputs), ctx.save_for_forward(*inputs)))
+    backward = staticmethod(lambda ctx, g: 2 * g * ctx.saved_tensors[0])
+    jvp = staticmethod(lambda ctx, t: 2 * t * ctx.saved_tensors[0].detach())
+
+
+def wrong_nested(x):
+    return _Nested.apply(x)
+
+
+def _saved(x, leftovers):
+    """x times random numbers that are kept for the backward pass; where hooks see what is kept, `leftovers` take their place."""
+    noise = torch.rand_like(x)
+    checkpointed = torch._C._autograd._top_saved_tensors_default_hooks(False) is not None
+    return x * noise if not checkpointed else x * noise.detach() + (x - x.detach()) * (leftovers(noise) - noise)
+
+
+def other_draws(x):
+    """As if what is kept were drawn anew: the same output, and the derivative of another draw."""
+    return _saved(x, torch.zeros_like)
+
+
+_LEFT = [1.0]
+
+
+def leftovers(x):
+    """As if what is kept were memory that nobody has written to: another number each time."""
+    _LEFT[0] = -1.5 * _LEFT[0] if abs(_LEFT[0]) < 1e100 else 1.0
+    return _saved(x, lambda noise: noise * _LEFT[0])
 
 
 # State between calls -----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,9 @@
 """Which job is next: what is urgent has a share, and what was put off has what is left of it."""
 
+import pytest
+
 from gradfuzz.pool.jobs import URGENT_SHARE, Jobs
+from gradfuzz.pool.process import at_rest
 
 
 def filled(workers=1, waiting=200, urgent=0, put_off=0):
@@ -50,3 +53,11 @@ def test_a_job_that_was_put_off_can_be_taken_back_until_it_begins():
     jobs = filled(waiting=0, put_off=2)
     assert jobs.withdraw(2001) and not jobs.withdraw(2001) and not jobs.withdraw(7)
     assert jobs.next(0)["id"] == 2000 and not jobs
+
+
+def test_slow_is_not_hung_and_what_spins_on_a_busy_machine_is():
+    alone, nobody = {"1": (5.0, 7.0)}, {}
+    assert at_rest(30.0, alone, {"1": (5.2, 36.0)}) == pytest.approx(1.0)  # it waited for a processor
+    assert at_rest(30.0, alone, alone) == 30.0  # it waits for something else
+    assert at_rest(30.0, nobody, {"1": (12.0, 18.0), "2": (1.0, 29.5)}) == 12.0  # one of two threads that spin has run for so long
+    assert at_rest(30.0, nobody, nobody) == 30.0  # where the system does not say

@@ -1,11 +1,13 @@
 """Stores to report on: one like a campaign's, and one in which every text is somebody else's mischief."""
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.labels import Label
+from gradfuzz.findings.landscape import Landscape
 from gradfuzz.findings.proof import PROVEN, Proof
 from gradfuzz.findings.shown import Short
 from gradfuzz.mutate.cover import Cover
@@ -26,6 +28,12 @@ WRONG = Verdict("disagree", "gradient", "gradient", 1, [REVERSE], "reverse diffe
 PROOF = Proof(
     PROVEN, "y[0]", ("x[0]",), "0.87758256189037271612", "[0.877582561890372716116282 +/- 1e-25]", {"reverse": 1.25, "forward": 0.87758},
     ("reverse",), 15.0, 0.0, True, False, ((0, 0, 0), ((0, 0, 0),)), 2,
+)  # fmt: skip
+LANDSCAPE = Landscape(
+    {"reverse": 1.25, "forward": 0.8775825618903728}, {"reverse": 3e-16, "forward": 2e-16}, {}, "difference quotient",
+    (0.8775825618903728, 1e-12), "y[0]", ("x[0]",), "x[0]", 0.5, 1.0, tuple(math.sin(-0.5 + k / 16) for k in range(33)), None,
+    {"reverse": (1.25,) * 33, "forward": tuple(math.cos(-0.5 + k / 16) for k in range(33))},
+    tuple(math.cos(-0.5 + k / 16) for k in range(33)),
 )  # fmt: skip
 ONE = Finding("torch", "2.13.0", "torch.sin", WRONG, PROGRAM, True, "SinBackward0", proof=PROOF, script="print('shows it')\n", id="sin-1")
 RAISED = Verdict("disagree", "status", "status", 1, [FORWARD], "RuntimeError: no", "a number", "an error", symptom="no")
@@ -82,11 +90,20 @@ def hostile_store(path: Path, more: tuple[str, ...] = ()) -> Path:
         finding = replace(
             ONE, api=f"{evil}{k}", verdict=verdict, rule=f"{evil}{k}", version=evil, label=label, script=evil, script_output=evil,
             proof=proof, id=f"{text}-{k}", lost=evil, releases=((evil, "shows"), ("1.0", "gone")),
-            short=Short(evil, evil, evil, evil, 1.25, 0.5, evil) if k % 3 else None,
+            short=Short(evil, evil, evil, evil, 1.25, 0.5, evil) if k % 3 else None, landscape=_hostile(evil) if k % 2 else None,
         )  # fmt: skip
         store.add_finding(number, f"k{k}", finding)
     store.close()
     return path
+
+
+def _hostile(evil: str) -> Landscape:
+    """Names of everybody else's, and numbers that no picture has."""
+    line = (1e308, -1e308, None, math.nan, 1e-320, math.inf)
+    return Landscape(
+        {evil: math.nan, "reverse": 1.25}, {evil: -1.0}, {evil: evil}, evil, (1e308, math.inf), evil, (evil, evil), evil,
+        *((1e308, 1e308) if len(evil) % 2 else (0.5, 1e-320)), line, (evil, line), {evil: line, "reverse": line[:2]}, (*line, 1.0, -2.0),
+    )  # fmt: skip
 
 
 def hostile_texts() -> tuple[str, ...]:

@@ -21,8 +21,8 @@ def finding(text, exact):
 def test_functions_and_modules_are_drawn_through_what_was_proven(text):
     slope = 1 - math.tanh(0.5) ** 2
     drawn = around(finding(text, repr(slope)))
-    assert drawn["x"][POINTS // 2] == drawn["at"] == 0.5 and abs(drawn["d"][POINTS // 2] - slope) < 1e-15
-    assert all(abs(f - math.tanh(x)) < 1e-12 for x, f in zip(drawn["x"], drawn["f"]))
+    assert drawn["at"] == 0.5 and drawn["width"] == 1.0 and abs(drawn["d"][POINTS // 2] - slope) < 1e-15
+    assert all(abs(f - math.tanh(-0.5 + 2 * i / (POINTS - 1))) < 1e-12 for i, f in enumerate(drawn["f"]))
 
 
 @pytest.mark.parametrize("exact", ["0.7", "nan", "", "many"])

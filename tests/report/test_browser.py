@@ -17,7 +17,7 @@ from gradfuzz.store.board import board_beside
 from tests.report.browser import FILTER_TIME, axe_source, chromium, complaints, open_page, require, show
 from tests.report.pages import read_page
 from tests.report.screenshots import make
-from tests.report.stores import KNOWN, ONE, RAISES, hostile_store, hostile_texts, store_of
+from tests.report.stores import KNOWN, LANDSCAPE, ONE, RAISES, hostile_store, hostile_texts, store_of
 from tests.report.test_serving import DOING, running_store, serving
 
 require()
@@ -67,7 +67,7 @@ def large(tmp_path_factory):
 def small(tmp_path_factory):
     """With everything that a bug's page can show."""
     folder = tmp_path_factory.mktemp("small")
-    asked = {"releases": (("2.12.0", "gone"), ("2.13.0", "shows"))}
+    asked = {"releases": (("2.12.0", "gone"), ("2.13.0", "shows")), "landscape": LANDSCAPE}
     findings = [ONE, RAISES, KNOWN, *(_with(ONE, k, **asked) for k in range(3))]
     return page_of(store_of(folder / "s.db", *findings, batches=60), folder)
 
@@ -128,15 +128,21 @@ def test_a_bug_s_page_shows_numbers_proof_plots_script_and_releases(browser, sma
     plots = browser.execute_script("return [...document.querySelectorAll('main svg')].map((s) => s.getAttribute('aria-label'))")
     assert plots == [
         "each scenario's value with its error bar",
-        "y[0] over x[0]",
+        "y[0]",
         "d y[0] / d x[0]",
         "convergence of the difference quotient",
     ]
+    assert "rounding: not measured" in text and "computed by the reference" in text
     copied = browser.execute_async_script(COPY)
     assert copied == "copied"
     (other,) = [row for row in rows["findings"] if row["id"] == "tan-1"]
     show(browser, f"#/bug/{rows['bugs'][other['bug']]['id']}/tan-1")
-    assert "2.12.0 does not, 2.13.0 shows it" in browser.execute_script("return document.querySelector('main').innerText")
+    text = browser.execute_script("return document.querySelector('main').innerText")
+    assert "2.12.0 does not, 2.13.0 shows it" in text and "what the library itself computes" in text and "not measured" not in text
+    assert browser.execute_script("return [...document.querySelectorAll('path.line.ad, path.line.truth')].length") == 2
+    (raising,) = [row for row in rows["findings"] if row["id"] == "polar-2"]
+    show(browser, f"#/bug/{rows['bugs'][raising['bug']]['id']}/polar-2")
+    assert "Nothing is drawn: there is no derivative to draw" in browser.execute_script("return document.querySelector('main').innerText")
 
 
 def test_five_thousand_findings_are_filtered_and_few_are_in_the_page(browser, large):
@@ -197,7 +203,9 @@ def test_it_fits_a_phone_in_light_and_dark(small):
     with chromium(390, 844, phone=True, dark=True) as driver:
         for view in (*VIEWS, f"#/bug/{rows['bugs'][0]['id']}"):
             open_page(driver, small, view)
-            assert driver.execute_script("return document.documentElement.scrollWidth <= innerWidth"), view
+            assert driver.execute_script("return document.documentElement.scrollWidth") == 390, (
+                view
+            )  # not what a page too wide is zoomed to
         assert driver.execute_script("return document.documentElement.dataset.theme") == "dark"
         paper = "window.dispatchEvent(new Event(arguments[0])); return document.documentElement.dataset.theme"
         assert driver.execute_script(paper, "beforeprint") == "light" and driver.execute_script(paper, "afterprint") == "dark"

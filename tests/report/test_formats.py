@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import json
+import math
 import re
 import sqlite3
 from dataclasses import replace
@@ -13,13 +14,14 @@ import pytest
 from typer.testing import CliRunner
 
 from gradfuzz.cli.app import app
+from gradfuzz.findings.landscape import Landscape
 from gradfuzz.report.analysis import Picture, pictures
 from gradfuzz.report.formats import formats
 from gradfuzz.report.model import report_of
 from gradfuzz.report.png import _plain, png
 from gradfuzz.store import Records
 from tests.report.pages import Elements, read_page
-from tests.report.stores import KNOWN, MISCHIEF, ONE, RAISES, hostile_store, hostile_texts, store_of
+from tests.report.stores import KNOWN, MISCHIEF, ONE, RAISES, WRONG, hostile_store, hostile_texts, store_of
 
 SCHEMAS = Path(__file__).parent / "schemas"
 # What the document of the analysis lists, by name.
@@ -55,24 +57,57 @@ def test_the_page_has_all_that_is_known_of_a_finding(store, tmp_path):
     rows, found = read_page(written(store, "html", tmp_path) / "index.html")
     (one,) = [d for row, d in zip(rows["findings"], found) if row["id"] == "sin-1"]
     assert one["text"].startswith("x = tensor") and one["script"] == ONE.script and "torch.sin" in one["issue"]
-    assert (
-        [v["name"] for v in one["values"]] == ["reverse", "forward", "numeric"]
-        and one["values"][0]["fault"]
-        and [v["bar"] for v in one["values"]] == [3e-16, None, 1e-12]
-    )
+    shown = [(v["name"], v["fault"], v["bar"], v["known"]) for v in one["values"]["rows"]]
+    assert shown == [("reverse", True, 3e-16, ""), ("forward", False, None, "rounding: not measured"), ("numeric", False, 1e-12, "")]
     assert len(one["ladder"]) == 11 and one["proof"]["exact"].startswith("0.8775") and "52 are against AD" in one["vote"]
+    (sine,) = [api for api in rows["campaigns"][0]["apis"] if api["api"] == "torch.sin"]
+    assert sine["undecided"] == 60 and sine["excuses"] == [["kink", 60]]
+    assert rows["campaigns"][0]["reasons"] == [["kink", 120, "torch.sin (60), torch.cos (60)"]]
     assert {g["name"] for g in rows["grades"]} >= {"silent", "loud", "edge"} and rows["campaigns"][0]["mutants"] == sum(
         16 + k for k in range(40)
     )
 
 
-def test_the_function_around_the_point_is_drawn_by_the_reference_alone(store, tmp_path):
-    import math
+def plots_of(store, folder, identity):
+    rows, found = read_page(written(store, "html", folder) / "index.html")
+    (one,) = [d for row, d in zip(rows["findings"], found) if row["id"] == identity]
+    return one
 
-    rows, found = read_page(written(store, "html", tmp_path) / "index.html")
-    (one,) = [d["around"] for row, d in zip(rows["findings"], found) if row["id"] == "sin-1"]
-    assert one["at"] == 0.5 and one["along"] == "x[0]"
-    assert all(abs(f - math.sin(x)) < 1e-12 and abs(d - math.cos(x)) < 1e-12 for x, f, d in zip(one["x"], one["f"], one["d"]))
+
+def test_where_nobody_has_looked_around_a_proven_finding_the_reference_draws_it(store, tmp_path):
+    drawn = plots_of(store, tmp_path, "sin-1")["plots"]
+    assert drawn["at"] == 0.5 and drawn["width"] == 1.0 and drawn["axis"] == "x[0]" and "reference" in drawn["by"]
+    function, slope = drawn["panels"]
+    xs = [-0.5 + 2 * i / 40 for i in range(41)]
+    assert all(abs(f - math.sin(x)) < 1e-12 for x, f in zip(xs, function["lines"][0][1]))
+    assert all(abs(d - math.cos(x)) < 1e-12 for x, d in zip(xs, slope["lines"][0][1]))
+    assert [(name, y, style) for name, y, _, style in slope["marks"]] == [("exact", math.cos(0.5), "truth"), ("reverse", 1.25, "ad")]
+
+
+def test_what_a_worker_saw_around_the_point_is_shown_with_a_bar_for_every_scenario(tmp_path):
+    there = Landscape(
+        {"reverse": 1.25, "forward": math.nan}, {"reverse": 2e-16}, {"batched reverse": "no rule"}, "difference quotient", (0.5, 1e-9),
+        "y[0]", ("x[0]", "x[1]"), "x[1]", 2.0, 2.0, (0.0, 1.0, 4.0), ("forward", (0.0, 2.0, 4.0)), {"reverse": (1.0, 1.25, None)},
+        (0.5, 0.5, 0.5),
+    )  # fmt: skip
+    one = plots_of(store_of(tmp_path / "s.db", replace(ONE, proof=None, landscape=there)), tmp_path, "sin-1")
+    shown = {v["name"]: (v["text"], v["bar"], v["known"], v["truth"]) for v in one["values"]["rows"]}
+    assert one["values"]["entry"] == "d² y[0] / d x[0] d x[1]" and shown == {
+        "reverse": ("1.25", 2e-16, "", False), "forward": ("nan", None, "not finite", False),
+        "batched reverse": ("no rule", None, "no number", False), "difference quotient": ("0.5", 1e-9, "", True),
+    }  # fmt: skip
+    assert [panel["title"] for panel in one["plots"]["panels"]] == ["y[0]", "the order below, forward", "d² y[0] / d x[0] d x[1]"]
+    assert [(name, style) for name, _, style in one["plots"]["panels"][2]["lines"]] == [("difference quotient", "truth"), ("reverse", "ad")]
+    assert [v["name"] for v in one["compared"]] == ["reverse", "forward", "numeric"]  # what the ladder is about
+
+
+@pytest.mark.parametrize(
+    "kind, word", [("status", "raises"), ("crash", "dies"), ("malformed", "shape"), ("value", "output"), ("gradient", "nothing")]
+)
+def test_where_nothing_is_drawn_the_page_says_why(tmp_path, kind, word):
+    verdict = replace(WRONG, kind=kind, detail={})
+    one = plots_of(store_of(tmp_path / "s.db", replace(ONE, verdict=verdict, proof=None)), tmp_path, "sin-1")
+    assert word in one["plots"]["why"] and one["values"]["rows"][0]["name"] == "reverse"
 
 
 def test_the_page_stands_alone_and_lets_nothing_run_but_itself(store, tmp_path):

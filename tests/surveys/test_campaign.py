@@ -65,6 +65,9 @@ def test_planted_bugs_are_confirmed_shrunk_and_proven(folder):
     assert wrong["ordinary"] and wrong["severity"] == "silent" and wrong["bug"].startswith("bug-wrong_backward-")
     wanted = "id target version api kind order scenarios expected actual error_bar confirmed label program reproducer"
     assert set(wanted.split()) <= set(wrong)
+    with Records(folder / "gradfuzz.db") as opened:
+        (there,) = [f.landscape for f in opened.findings() if f.kind == "gradient"]
+    assert there.what == "d y[0] / d x[0]" and there.at == 2.0 and there.function and set(there.bars) == {"reverse", "forward"}
     script = folder / "bug.py"
     script.write_text(wrong["reproducer"])
     alone = subprocess.run([sys.executable, script], cwd=folder, capture_output=True, text=True)

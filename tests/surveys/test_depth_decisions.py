@@ -1,11 +1,12 @@
 """One place decides how deep things are looked at."""
 
+import random
 from collections import Counter
 
 import pytest
 
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.surveys.depth import COMPILED_BATCH, DEEPEST_EVERY, Depths
+from gradfuzz.surveys.depth import COMPILED_BATCH, DEEPEST_EVERY, DESIGNED_BESIDE_COMPILED, Depths
 from gradfuzz.surveys.profiles import PROFILES, Choice, chosen
 from gradfuzz.targets.base.ways import Way
 
@@ -68,12 +69,13 @@ def in_profile(name, ways=(*CHEAP, *DEAR)):
     return Depths(order=None, scenarios=(), seed=0, choice=Choice(PROFILES[name], ways), family=1)
 
 
-def cost(depths, batches=4000):
-    """What further ways add to the plain examinations of many batches, as the ways' own costs have it."""
+def cost(depths, designed=0.0, batches=4000):
+    """What further ways add to the plain examinations of many batches, as the ways' own costs have it; some follow designs."""
+    chance = random.Random(0)
     by_name = {way.name: way for way in depths.choice.ways}
     total = 0.0
     for number in range(batches):
-        depth = depths.batch(number, ("library.sin",))
+        depth = depths.batch(number, ("library.sin",), design=chance.random() < designed)
         met = set()
         for mutant in range(COMPILED_BATCH):
             for name in depth.options(mutant, NOTHING).ways:
@@ -86,7 +88,7 @@ def cost(depths, batches=4000):
 def test_the_default_profile_costs_less_than_a_tenth_and_nightly_spends_half():
     assert 0.01 < cost(in_profile("quick", CHEAP)) < 0.05
     assert 0.05 < cost(in_profile("default", (*CHEAP, DEAR[0]))) < 0.10
-    assert 0.9 < cost(in_profile("nightly")) < 1.6
+    assert 0.9 < cost(in_profile("nightly"), DESIGNED_BESIDE_COMPILED) < 1.6
 
 
 def test_a_compilation_serves_a_family():

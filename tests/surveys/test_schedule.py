@@ -188,6 +188,12 @@ def test_a_sweep_gives_every_api_one_batch_of_its_own():
     assert sorted(APIS[b.seed_index] for b in swept) == sorted(set(APIS)) and all(b.cover is None for b in swept)
 
 
+def test_a_sweep_takes_an_operator_by_one_of_its_names():
+    names = ["lib.add_up", "lib.Tensor.add_up", "lib.Tensor.add_up_", "lib.nn.AddUp", "lib.sub"]
+    swept = [b for b in run(Schedule(names, 0, sweep=True), 20, dull) if b.swept]
+    assert len(swept) == 2 and {names[b.seed_index] for b in swept} > {"lib.sub"}
+
+
 def in_parts(seed=5, size=7, **more):
     """The same seeds, part by part."""
     parts = [APIS[start : start + size] for start in range(0, len(APIS), size)]

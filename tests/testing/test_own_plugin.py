@@ -194,3 +194,41 @@ def test_budgets_in_seconds_junit_properties_and_reasons_of_expected_failures(py
     text = (pytester.path / "report.xml").read_text()
     assert 'name="gradfuzz.cube.verdict" value="agree"' in text
     assert 'name="gradfuzz.cube.evaluations"' in text
+
+
+UNDER_XDIST = (
+    PROPERTIES
+    + """
+
+def test_a_module(gradfuzz):
+    gradfuzz.check_module("tiny", inputs={"cube": [__import__("numpy").ones(2)]}, library=adapter(Value))
+
+def test_a_module_with_a_wrong_function(gradfuzz):
+    from gradfuzz.testing import ModuleMismatch
+    from tiny import Forgetful
+    with pytest.raises(ModuleMismatch):
+        gradfuzz.check_module("tiny", inputs={"cube": [__import__("numpy").ones(3)]}, library=adapter(Forgetful))
+
+from hypothesis import given, settings
+from gradfuzz import check_gradients
+from gradfuzz.testing import strategies as gf
+
+@settings(deadline=10_000, max_examples=20)  # a check of twelve evaluations is far from it
+@given(gf.arrays((2,)))
+def test_a_property(x):
+    check_gradients(cube, x, library=adapter(Value))
+"""
+)
+
+
+def test_tables_properties_and_deadlines_under_xdist_where_warnings_are_errors(pytester, run):
+    pytest.importorskip("xdist")
+    pytester.makepyfile(UNDER_XDIST)
+    result = run("-n", "2", "--junitxml=report.xml", "-W", "error", "-W", "default::gradfuzz.testing.check.InconclusiveWarning", "-rxP")
+    result.assert_outcomes(passed=5, xfailed=1)
+    assert "known for long" in result.stdout.str()
+    result.stdout.fnmatch_lines(["tiny: 1 functions, 0 wrong", "*cube*right*evaluations*"])
+    text = (pytester.path / "report.xml").read_text()
+    assert 'name="gradfuzz.cube.verdict" value="agree"' in text
+    assert 'name="gradfuzz.cube.evaluations"' in text
+    assert 'name="gradfuzz.cube.verdict" value="WRONG: ' in text

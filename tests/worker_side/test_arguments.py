@@ -8,8 +8,8 @@ import numpy as np
 from gradfuzz.mutate.draw import draw_edits
 from gradfuzz.mutate.edits import Edit, apply, counted_as
 from gradfuzz.mutate.numbers import VALUE_STRATEGIES, other_values
-from gradfuzz.mutate.sorts.arguments import draw_argument, draw_naming, draw_option
-from gradfuzz.program import parse, to_text
+from gradfuzz.mutate.sorts.arguments import _nothing_factors, _option_factors, draw_argument, draw_naming, draw_option
+from gradfuzz.program import gate, parse, to_text
 from gradfuzz.program.codec import from_json, to_json, values_to_json
 from gradfuzz.program.model import Values
 from gradfuzz.program.values import materialise
@@ -98,3 +98,39 @@ def test_errors_are_sorted_by_kind():
     }
     assert {kind: error_kind(message) for kind, message in told.items()} == {kind: kind for kind in told}
     assert set(told) == set(KINDS)
+
+
+def test_an_option_that_is_an_element_type_is_named_as_the_library_names_it():
+    way = (*WAYS[0], Parameter("dtype", "type", False, True, None, ("torch.complex128", "torch.int64")))
+
+    def typed(func):
+        return [way]
+
+    (factor,) = [f for f in _option_factors(SEED, typed) if f.name.endswith("dtype")]
+    changed = [apply(SEED, edit) for _, edit in factor.levels]
+    assert [to_text(p).splitlines()[-1] for p in changed] == [
+        f'y = torch.nn.functional.kl_div(x, a, "sum", dtype={t})' for t in ("torch.complex128", "torch.int64")
+    ]
+    assert all(gate.check(from_json(to_json(p)), LANGUAGE) == p for p in changed)
+    drawn = [draw_option(SEED, random.Random(n), typed) for n in range(60)]
+    assert {e.value[1] for e in drawn if e is not None and e.kind == "set_name"} == {"torch.complex128", "torch.int64"}
+
+
+def test_a_tensor_that_need_not_be_given_is_left_out():
+    text = 'x = tensor((3,), "float64", normal(seed=1))\na = tensor((3,), "float64", normal(seed=2))\ny = torch.nn.functional.{}\n'
+    way = (
+        Parameter("input", "tensor", True),
+        Parameter("weight", "tensor", True, nothing=True),
+        Parameter("bias", "tensor", False, nothing=True),
+    )
+
+    def left_out(call):
+        program = parse(text.format(call), LANGUAGE)
+        levels = [level for f in _nothing_factors(program, lambda func: [way]) for level in f.levels]
+        return [to_text(apply(program, edit)) for _, edit in levels]
+
+    (both,) = left_out("layer_norm(x, a, a)")[:1]
+    assert both.splitlines()[-1] == "y = torch.nn.functional.layer_norm(x, None, a)" and "a = tensor" in both
+    (alone,) = left_out("layer_norm(x, bias=a)")
+    assert alone.splitlines()[-1] == "y = torch.nn.functional.layer_norm(x, bias=None)" and "a = tensor" not in alone
+    assert left_out("layer_norm(x)") == [] and left_out("layer_norm(a)") == []

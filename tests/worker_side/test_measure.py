@@ -21,3 +21,17 @@ def test_elements_of_unusual_size_come_first():
 def test_and_where_outputs_are_others_than_inputs():
     (first, second, *_) = chosen([np.zeros(2)], 4)
     assert [along[0][1] for _, along in (first, second)] == [4, 2]
+
+
+def test_of_elements_in_the_tails_there_is_one_of_each_size_and_sign():
+    """A derivative vanishes on one side of zero, and further in than the largest number: that one shows nothing."""
+    x = np.array([400.0, 400.0, -400.0, 90.0, 400.0, 40.0, -90.0, 20.0])
+    entries, whole = choose(spots([x]), spots([x]), 1, None, ["x"], [x], 4)
+    assert not whole and [x[along[0][1]] for _, along in entries[:3]] == [400.0, -400.0, 90.0]
+    assert all(output == along[0] for output, along in entries[:3])
+
+
+def test_small_and_large_numbers_are_of_two_sizes():
+    x = np.array([1e-2, 1e2, 1.0, 1.0, 1.0, 1.0])
+    entries, _ = choose(spots([x]), spots([x]), 1, None, ["x"], [x], 4)
+    assert {x[along[0][1]] for _, along in entries[:2]} == {1e-2, 1e2}

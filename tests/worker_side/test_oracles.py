@@ -163,3 +163,23 @@ def test_which_infinity_comes_of_an_infinite_input_says_nothing():
     same = Fickle(lambda x: np.where(np.isfinite(x), x, np.nan), diagonal(np.ones_like))
     seen = examine(same, program("planted(normal(seed=1), float('inf'), 3)"), ONE)
     assert not seen.findings and any(v.oracle == "value" for v in seen.verdicts)
+
+
+@pytest.mark.parametrize(("size", "wrong"), [("1e-310", False), ("1e-300", True)])
+def test_below_the_smallest_normal_number_outputs_may_differ_in_what_the_format_loses(size, wrong):
+    class Rounding(NumpyTarget):
+        def point(self, program, arrays=None):
+            point = super().point(program)
+            run = point.run
+
+            def otherwise(scenario, *rest):
+                outcome = run(scenario, *rest)
+                if scenario.modes:
+                    outcome.outputs = [o * (1 + 1e-12) for o in outcome.outputs]
+                return outcome
+
+            point.run = otherwise
+            return point
+
+    seen = examine(Rounding(lambda x: x, diagonal(np.ones_like)), program(f"full({size})"), ONE)
+    assert any(v.oracle == "value" for v in seen.findings) == wrong

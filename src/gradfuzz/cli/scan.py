@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
+import operator
 import os
 import re
 import subprocess
@@ -21,11 +22,15 @@ from gradfuzz.cli.console import DEFAULT_STORE, FOUND, NOTHING_NEW, StoreOption,
 from gradfuzz.cli.run import run
 from gradfuzz.cli.where import EnvOption, Place, PythonOption, place
 from gradfuzz.errors import GradfuzzError
+from gradfuzz.program.codec import from_json
+from gradfuzz.program.model import Program
 from gradfuzz.targets.homes import homes
 
 _SCRIPT = Path(__file__).parent.parent / "worker" / "run_scanned.py"
 # Of the time there is, a package's own tests may take this part; what they have taught by then is what is known.
 LEARNING = 0.5
+# Importing the library and the package is no part of that: it takes long on a busy machine, and who is stopped there has learnt nothing.
+IMPORTING = 120.0
 TIME = "90s"
 # What an input may be by chance.
 LOOSE = ("positive", "unit", "sorted")
@@ -70,7 +75,8 @@ def scan(
     `gradfuzz scan entmax -- pytest --pyargs entmax` imports the package, finds its autograd Functions, operators with a registered
     gradient and functions with a rule of their own, runs the tests and hears how each is called, and fuzzes each with mutated
     numbers, shapes, types and layouts. Findings are kept in the store as those of `gradfuzz run` are, with scripts that
-    import the package. Without a command, derivatives are tried with plain tensors.
+    import the package. Without a command, derivatives are tried with plain tensors. Libraries that campaigns do not know (HIPS
+    autograd) are checked in this process, and what is wrong is printed.
 
     The package and the command run with your rights, as they would without gradfuzz.
     Exit status: 0 nothing new, 1 findings, 2 wrong use or broken set-up.
@@ -95,13 +101,16 @@ def scan(
     for side in worth:
         _tell(side, package, program)
     for position, side in enumerate(side for side in worth if side.seeds):
+        left = max(10.0, limit - (clock.monotonic() - begun)) / (len(worth) - position)
+        if "target" not in homes()[side.target].about:
+            status = max(status, _checked_here(side, where, order, left, seed))
+            continue
         path = store.with_suffix(f".{side.target}.seeds.jsonl")
         try:
             path.write_text("".join(side.seeds), encoding="utf-8")
         except OSError as error:
             raise GradfuzzError(f"--store {store}: {error.strerror}") from None
         lent = [rule["lent"] for rule in side.rules if rule["calls"]]
-        left = max(10.0, limit - (clock.monotonic() - begun)) / (len(worth) - position)
         try:
             run(
                 side.target, python, env, f"{left:.0f}s", None, seeds=[path], module=lent, order=order, profile="quick", workers=workers,
@@ -111,6 +120,27 @@ def scan(
             status = max(status, end.exit_code)
         _tell_fuzzed(side, store)
     raise typer.Exit(FOUND if status == FOUND else status)
+
+
+def _checked_here(side: Scanned, where: Place, order: int, left: float, seed: int) -> int:
+    """The derivatives of a library that campaigns do not know, fuzzed in this process and told; nothing is stored of them."""
+    if where.said:
+        raise GradfuzzError(f"derivatives for {side.target} are checked in gradfuzz's own interpreter; install the package beside gradfuzz")
+    from gradfuzz.testing.calls import fuzz_calls
+
+    calls: dict[str, list[Program]] = {}
+    for row in map(json.loads, side.seeds):
+        calls.setdefault(row["api"], []).append(from_json(row["program"]))
+    status = NOTHING_NEW
+    for rule in (rule for rule in side.rules if rule["path"] in calls):
+        module, _, name = rule["lent"].partition(":")
+        function: Any = operator.attrgetter(name)(importlib.import_module(module))
+        line = fuzz_calls(rule["path"], function, calls[rule["path"]], side.target, order, left / len(calls), seed)
+        say_lines(f"{line.name}: {line.outcome} ({line.evaluations} evaluations) {line.reason}", rest="    ")
+        if line.error is not None:
+            out.print(str(line.error), markup=False, highlight=False)
+            status = FOUND
+    return status
 
 
 def as_program(command: list[str]) -> list[str]:
@@ -149,7 +179,7 @@ def learn(target: str, package: str, program: list[str], where: Place, limit: fl
                     [where.python, str(_SCRIPT), *settings], stdout=log, stderr=log, env={**os.environ, **dict(where.variables)}
                 )
                 try:
-                    status: int | None = process.wait(limit)
+                    status: int | None = _waited(process, path, limit)
                 except subprocess.TimeoutExpired:
                     status = None
                     process.kill()
@@ -162,6 +192,18 @@ def learn(target: str, package: str, program: list[str], where: Place, limit: fl
     if found is None and said and "cannot be imported here" not in said[-1]:
         found = Scanned(target, failed=[said[-1][:300]])
     return found
+
+
+def _waited(process: subprocess.Popen[bytes], path: Path, limit: float | None) -> int:
+    """The status of the process. Its time begins with the first line it writes, which it does when the package is imported."""
+    end = clock.monotonic() + IMPORTING
+    while not (path.exists() and path.stat().st_size):
+        try:
+            return process.wait(0.1)
+        except subprocess.TimeoutExpired:
+            if clock.monotonic() > end:
+                raise
+    return process.wait(limit)
 
 
 def _read(target: str, path: Path, status: int | None) -> Scanned | None:

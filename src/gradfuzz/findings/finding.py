@@ -10,6 +10,7 @@ from gradfuzz.errors import StoreError
 from gradfuzz.findings.history import SHOWS
 from gradfuzz.findings.inside.same import finding_id, finding_key
 from gradfuzz.findings.labels import NEW, Label, label_for
+from gradfuzz.findings.landscape import Landscape
 from gradfuzz.findings.proof import PROVEN, REFUTED, Proof
 from gradfuzz.findings.shown import Short
 from gradfuzz.mutate.edits import Edit
@@ -55,6 +56,7 @@ class Finding:
     documented: tuple[str, ...] | None = None  # what docstrings say that it may hang on; None where nobody has looked
     short: Short | None = None  # the script that people paste; None where only the long one shows it
     environment: tuple[tuple[str, str], ...] = ()  # where its script was run: what a report says beside the library's release
+    landscape: Landscape | None = None  # what there is to see around its point; None where nobody has looked
 
     @property
     def proven(self) -> bool:
@@ -131,6 +133,7 @@ class Finding:
             "releases": dict(self.releases), "short": self.short.to_json() if self.short else None,
             "empty": self.empty, "rules": list(self.rules), "hidden": list(self.hidden),
             "documented": None if self.documented is None else list(self.documented), "environment": dict(self.environment),
+            "landscape": self.landscape.to_json() if self.landscape else None,
         }  # fmt: skip
 
     @staticmethod
@@ -151,6 +154,7 @@ class Finding:
             tuple(map(str, data.get("hidden") or ())),
             None if data.get("documented") is None else tuple(map(str, data["documented"])), Short.from_json(data.get("short")),
             tuple((str(name), str(said)) for name, said in dict(data.get("environment") or {}).items()),
+            Landscape.from_json(data.get("landscape")),
         )  # fmt: skip
 
     def public(self) -> dict[str, Any]:
@@ -163,7 +167,7 @@ class Finding:
         return result
 
 
-_PRIVATE = ("form", "outcome", "symptom", "subject", "text", "mutates", "random", "edits", "limit", "salt", "made")
+_PRIVATE = ("form", "outcome", "symptom", "subject", "text", "mutates", "random", "edits", "limit", "salt", "made", "landscape")
 
 
 def _since_form_0(data: dict[str, Any]) -> dict[str, Any]:

@@ -48,8 +48,7 @@ class Proof:
     @property
     def what(self) -> str:
         """The derivative in words: d²y[0] / dx[1] dx[1]."""
-        power = {1: "", 2: "²", 3: "³"}.get(len(self.along), f"^{len(self.along)}")
-        return f"d{power} {self.output} / d " + " d ".join(self.along)
+        return derivative(self.output, self.along)
 
     @property
     def told(self) -> str:
@@ -75,7 +74,7 @@ class Proof:
         if data is None:
             return None
         try:
-            spots = tuple(_spots(part) for part in data["spots"])
+            spots = tuple(spots_of(part) for part in data["spots"])
             return Proof(
                 _word(data["verdict"]), _word(data["output"]), tuple(map(_word, data["along"])), _word(data["exact"]),
                 _word(data["enclosure"]), {_word(k): v for k, v in data["got"].items()}, tuple(map(_word, data["wrong"])),
@@ -86,15 +85,22 @@ class Proof:
             raise StoreError(f"a proof that is none ({type(error).__name__})") from None
 
 
+def derivative(output: str, along: Sequence[str]) -> str:
+    """A derivative as people write it: d² y[0] / d x[1] d x[1]."""
+    power = {1: "", 2: "²", 3: "³"}.get(len(along), f"^{len(along)}")
+    return f"d{power} {output} / d " + " d ".join(along)
+
+
 def _word(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(value)
     return value
 
 
-def _spots(part: Any) -> Any:
+def spots_of(part: Any) -> Any:
+    """Places as numbers, however deep they are nested."""
     if isinstance(part, (list, tuple)):
-        return tuple(_spots(p) for p in part)
+        return tuple(spots_of(p) for p in part)
     return int(part)
 
 
@@ -108,7 +114,7 @@ def proof_from(answer: Mapping[str, Any], fine: bool = False) -> Proof:
     wrong = off if fine else [e for e in off if e["correct"] < HALF * e["digits"]]
     if wrong:
         worst = max(wrong, key=lambda e: (e["normal"], e["lost"]))
-        spots = tuple(_spots(part) for part in worst["spots"])
+        spots = tuple(spots_of(part) for part in worst["spots"])
         return Proof(
             PROVEN, worst["output"], tuple(worst["along"]), worst["exact"], worst["enclosure"], worst["got"], tuple(worst["wrong"]),
             worst["lost"], worst["correct"], worst["normal"], worst["explained"], spots, len(entries),

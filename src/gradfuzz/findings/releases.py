@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.history import CANNOT, GONE, SHOWS
 from gradfuzz.findings.script import script
-from gradfuzz.findings.triage import SCRIPT_LIMIT
+from gradfuzz.findings.writing import SCRIPT_LIMIT
 from gradfuzz.oracles.check import Options
 from gradfuzz.oracles.verdict import DISAGREE, INVALID, UNSUPPORTED
 from gradfuzz.pool.executor import Executor

@@ -19,6 +19,7 @@ import numpy as np
 
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.literals import FEW, counts, first_slice, literal, too_long
+from gradfuzz.findings.proof import spots_of
 from gradfuzz.findings.script import folders_of, module_dtype, template_of, widest
 from gradfuzz.findings.script_names import bound_names, out_of_the_way, renamed
 from gradfuzz.findings.script_parts import Parts, gated, imports_of, modules_of, parts_of
@@ -150,6 +151,7 @@ def spellings(finding: Finding, shown: Mapping[str, Any]) -> Iterator[Short]:
                 yield Short(
                     text, "", entry.what, shown["scenario"], shown["actual"], shown["right"], entry.source,
                     context.names.get(along[-1]["name"], along[-1]["name"]), entry.plainly().text(home_of(finding.target)), context=context,
+                    spots=tuple(map(spots_of, shown.get("spots", ()))),
                 )  # fmt: skip
 
 

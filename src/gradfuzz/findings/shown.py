@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gradfuzz.errors import StoreError
+from gradfuzz.findings.proof import spots_of
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ class Short:
     example: str = ""  # the same as people write it in a report: nothing but what is computed and printed
     printed: str = ""  # what that printed
     context: Context = field(default_factory=Context)
+    spots: tuple[Any, ...] = ()  # the entry's place as numbers, as a proof has it
 
     @property
     def lines(self) -> int:
@@ -95,6 +97,7 @@ class Short:
                 raise TypeError
             later = {key: str(data[key]) for key in ("argument", "example", "printed") if key in data}
             context = Context.from_json(data["context"]) if "context" in data else Context()
-            return Short(**words, actual=float(data["actual"]), right=float(data["right"]), **later, context=context)
-        except (AttributeError, KeyError, TypeError, ValueError):
+            spots = tuple(map(spots_of, data.get("spots") or ()))
+            return Short(**words, actual=float(data["actual"]), right=float(data["right"]), **later, context=context, spots=spots)
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
             raise StoreError("a short script that is none") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -18,7 +18,7 @@ from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.findings.postmortem import Death, DeathDesk
 from gradfuzz.findings.proof import Proof, proof_from
 from gradfuzz.findings.script import script
-from gradfuzz.findings.short import Shortening, shortening
+from gradfuzz.findings.writing import Writing
 from gradfuzz.oracles.verdict import ACCURACY, GRADIENT, KINK, NONFINITE, PRECISION, TAIL, WAY
 from gradfuzz.pool.executor import Event, Executor
 from gradfuzz.pool.launch import Launch
@@ -26,7 +26,6 @@ from gradfuzz.reference.desk import Desk
 from gradfuzz.targets.homes import language_for
 
 CONFIRM_LIMIT = 90.0
-SCRIPT_LIMIT = 60.0
 # What is about the size of a derivative: the reference has something to say to it.
 ABOUT_NUMBERS = (GRADIENT, ACCURACY, NONFINITE, KINK, PRECISION, WAY, TAIL)
 # A key that was refuted this often is not looked into again: elsewhere the same function may still be wrong.
@@ -102,8 +101,7 @@ class Triage:
         self.wondered: Counter[str] = Counter()  # what it said where nothing was suspected
         self._refuted: Counter[str] = Counter()  # by key
         self._confirming: dict[int, Case] = {}  # by job
-        self._proving: dict[int, tuple[Case, Finding]] = {}
-        self._shortening: dict[int, tuple[Case, Finding, Shortening]] = {}
+        self.writing: Writing[Case] = Writing(pool, self._ready)
 
     @property
     def waiting(self) -> int:
@@ -118,11 +116,7 @@ class Triage:
         """What one of our jobs is, for people; None where it is not ours."""
         if job in self._confirming:
             return f"confirming {self._confirming[job].report.api}"
-        if job in self._proving:
-            return f"running the script of {self._proving[job][1].api}"
-        if job in self._shortening:
-            return f"shortening the script of {self._shortening[job][1].api}"
-        return self.inquiries.about(job)
+        return self.writing.about(job) or self.inquiries.about(job)
 
     def finish(self) -> None:
         """The search is over: nothing more is put off."""
@@ -203,25 +197,20 @@ class Triage:
 
         def ended(seen: Confirmed | None, proof: Proof) -> None:
             if seen is not None:
-                self._run_script(case, self._with_proof(self._finding(suspicion.api, seen, confirmed=True), proof))
+                self.writing.begin(case, self._with_proof(self._finding(suspicion.api, seen, confirmed=True), proof))
                 return
             unseen = Confirmed(suspicion.mutant, suspicion.edits, suspicion.verdict, suspicion.rule)
-            case.finding = replace(self._finding(suspicion.api, unseen, confirmed=False), proof=proof)
-            self._settle_in_turn()
+            self._ready(case, replace(self._finding(suspicion.api, unseen, confirmed=False), proof=proof))
 
         look_again(self.inquiries, suspicion, ended)
 
     def handle(self, event: Event) -> None:
         """An answer to one of our jobs."""
         number = event.job["id"]
-        if self.inquiries.handle(event):
+        if self.inquiries.handle(event) or self.writing.handle(event):
             return
         if number in self._confirming:
             self._confirmed(self._confirming.pop(number), event)
-        elif number in self._proving:
-            self._proven(*self._proving.pop(number), event)
-        elif number in self._shortening:
-            self._shorten(*self._shortening.pop(number), event.data)
 
     def _confirmed(self, case: Case, event: Event) -> None:
         suspicion = case.report
@@ -236,16 +225,11 @@ class Triage:
             seen = Confirmed.from_json(answer)
         finding = self._finding(suspicion.api, seen, confirmed=answer is not None)
         if not finding.confirmed or self.known.get(self._final(case, finding)):
-            case.finding = finding
-            self._settle_in_turn()
+            self._ready(case, finding)
         elif finding.kind in ABOUT_NUMBERS and finding.verdict.order:
             self._ask(case, finding)
         else:
-            self._run_script(case, finding)
-
-    def _run_script(self, case: Case, finding: Finding) -> None:
-        job = self.pool.submit("script", urgent=True, ahead=True, fresh=True, limit=SCRIPT_LIMIT, source=finding.script)
-        self._proving[job] = (case, finding)
+            self.writing.begin(case, finding)
 
     def _ask(self, case: Case, finding: Finding) -> None:
         """What the reference says decides, where it says anything."""
@@ -257,36 +241,13 @@ class Triage:
         self.asked[proof.verdict] += 1
         finding = self._with_proof(finding, proof)
         if finding.refuted:
-            case.finding = replace(finding, confirmed=False)
-            self._settle_in_turn()
+            self._ready(case, replace(finding, confirmed=False))
         else:
-            self._run_script(case, finding)
+            self.writing.begin(case, finding)
 
     def _with_proof(self, finding: Finding, proof: Proof) -> Finding:
         finding = replace(finding, proof=proof)
         return replace(finding, script=script(finding)) if finding.proven else finding
-
-    def _proven(self, case: Case, finding: Finding, event: Event) -> None:
-        """A finding counts once its own script shows it."""
-        proven = event.kind == "done" and event.data.get("status") == 1
-        output = "\n".join(str(event.data[key]) for key in ("output", "failed", "cause") if event.data.get(key))
-        finding = finding.shown_by(proven, output, event.data.get("environment"))
-        if finding.confirmed:
-            self._shorten(case, finding, shortening(finding))
-        else:
-            case.finding = finding
-            self._settle_in_turn()
-
-    def _shorten(self, case: Case, finding: Finding, steps: Shortening, answer: Mapping[str, Any] | None = None) -> None:
-        """Go on looking for a script that people paste; the finding is ready when there is one, or none."""
-        try:
-            do, fields = next(steps) if answer is None else steps.send(answer)
-        except StopIteration as end:
-            case.finding = replace(finding, short=end.value)
-            self._settle_in_turn()
-            return
-        job = self.pool.submit(do, urgent=True, ahead=True, fresh=True, limit=SCRIPT_LIMIT, **fields)
-        self._shortening[job] = (case, finding, steps)
 
     def _finding(self, api: str, seen: Confirmed, confirmed: bool) -> Finding:
         launch = self.launch
@@ -298,6 +259,11 @@ class Triage:
         return replace(finding.relabelled(), script=script(finding))
 
     # Settling ----------------------------------------------------------------------------------------------------------
+
+    def _ready(self, case: Case, finding: Finding) -> None:
+        """All is known of a case that will be."""
+        case.finding = finding
+        self._settle_in_turn()
 
     def _final(self, case: Case, finding: Finding) -> str:
         """What a case's finding is filed under: once shrunk it may be the same as another. The unconfirmed keep their keys."""
@@ -352,8 +318,8 @@ class Triage:
         """The end: what is ready does not wait for its turn any longer."""
         self.desk.close()
         self.inquiries.close()
-        for case, finding, _ in self._shortening.values():
-            case.finding = finding  # its long script has shown it
+        for case, finding in self.writing.unfinished():
+            case.finding = finding
         for case in list(self.pending.values()):
             if case.finding is not None and self.pending.get(case.key) is case:
                 self._settle(case, case.finding)

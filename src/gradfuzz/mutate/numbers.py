@@ -14,6 +14,8 @@ EXPONENTS = (-12, -6, -3, -2, -1, 1, 2, 3, 6, 12)
 SWEEP = 100
 # Beyond these exp overflows, tanh and sigmoid saturate, softplus switches to its linear branch.
 LARGE = (20.0, 40.0, 90.0, 400.0, 750.0, 1e4)
+# Of both signs, as far as exp has a finite number for them: a derivative may vanish on one side of zero and not on the other.
+TAILS = tuple(sign * x for x in LARGE[:4] for sign in (1.0, -1.0))
 # Below the normal numbers of double, single and half precision.
 DENORMAL = (5e-324, 1e-310, 1e-40, 3e-6)
 NOT_FINITE = (float("inf"), float("-inf"), float("nan"))
@@ -28,7 +30,8 @@ def kinds_of_numbers(v: Values) -> dict[str, Values]:
         "negative": Values("uniform", (-3.0, -0.05), 7),
         "a zero": Values("planted", (v, 0.0, 4096)), "some zeros": Values("planted", (v, 0.0, 2)), "zeros": Values("full", (0.0,)),
         "ones": Values("full", (1.0,)), "ties": Values("choice", ((0.75, -0.25),), 7), "whole": Values("integers", (-3, 4), 7),
-        "special": Values("choice", (SPECIAL,), 7), "large": Values("scaled", (v, 1e2)), "huge": Values("scaled", (v, 1e20)),
+        "special": Values("choice", (SPECIAL,), 7), "in the tails": Values("choice", (TAILS,), 7),
+        "large": Values("scaled", (v, 1e2)), "huge": Values("scaled", (v, 1e20)),
         "tiny": Values("scaled", (v, 1e-8)), "infinite": Values("planted", (v, float("inf"), 4096)),
         "around the origin": Values("choice", (AROUND,), 7),
     }  # fmt: skip

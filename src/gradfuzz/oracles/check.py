@@ -101,12 +101,26 @@ def examine(target: Target, program: Program, options: Options, keep_rules: bool
         # Where one mode raises and the other is right, nestings of the other alone go on.
         failed |= {s.modes[0] for v in findings for s in v.scenarios if s.order == 1}
     ways = tuple(target.ways) if options.ways is None else options.ways
-    if (ways or options.device) and not any(v.is_finding for v in verdicts):
-        settled = options.order if options.own_rule else max((v.order for v in verdicts if v.outcome == AGREE), default=1)
-        verdicts.extend(check_ways(trial, ways, settled, options.device, options.own_rule, options.scenarios))
+    if ways or options.device:
+        verdicts.extend(_examine_ways(trial, ways, options, verdicts))
     rules = trial.point.rules() if keep_rules else []
     rule = trial.rule() if any(v.is_finding for v in verdicts) else ""
     return Examination(verdicts, rules, rule, trial=trial)
+
+
+def _examine_ways(trial: Trial, ways: tuple[str, ...], options: Options, verdicts: list[Verdict]) -> list[Verdict]:
+    """What the ways say of derivatives that are right plainly: a wrong second derivative must not hide what they do to others."""
+    findings = [v for v in verdicts if v.is_finding]
+    settled = options.order if options.own_rule else max((v.order for v in verdicts if v.outcome == AGREE), default=1)
+    if not findings:
+        return check_ways(trial, ways, settled, options.device, options.own_rule, options.scenarios)
+    if any(v.order < 2 for v in findings):
+        return []
+    order = max(v.order for v in findings)
+    at_fault = {scenario for v in findings for scenario in v.scenarios}
+    right = frozenset(s for n in range(1, order + 1) for s in trial.scenarios(n, options.scenarios) if s not in at_fault)
+    found = check_ways(trial, ways, order, options.device, options.own_rule, right)
+    return [v for v in found if v.is_finding]
 
 
 def _refused(target: Target, program: Program, refusal: Refusal, options: Options) -> Examination:

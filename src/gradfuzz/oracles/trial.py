@@ -137,6 +137,10 @@ class Trial:
             arrays = [a if alive else np.zeros_like(a) for a, alive in zip(self.v.arrays, live)]
             self.v = Vec(arrays)
 
+    def aim(self, directions: Sequence[Vec], v: Vec) -> None:
+        """Look along these directions and weigh outputs so from now on, instead of at random."""
+        self._directions, self.v, self.outcomes = list(directions), v, {}
+
     # Scenarios -----------------------------------------------------------------------------------------------------
 
     def outcome(self, scenario: Scenario) -> Outcome | Refusal:

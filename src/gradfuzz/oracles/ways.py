@@ -29,6 +29,8 @@ LOW_UNITS = 32.0
 LOW_JITTER = 8.0
 # Lower precisions than float32 round their intermediates too coarsely to be told apart from a mistake.
 TOO_COARSE = 2.0**-20
+# So often a call is repeated that may read what others have left in memory: what it reads may well be the same once more.
+AGAIN = 4
 # By these the weights are multiplied: a kernel that takes their logarithm rounds other numbers then.
 WEIGHTS = (1.25, 0.625, 1.75)
 # Whose fault it is where a way answers for itself.
@@ -87,24 +89,25 @@ def _check(trial: Trial, scenario: Scenario, own_rule: bool) -> list[Verdict]:
         # and what is drawn at random is drawn anew.
         excused = way.loose or not trial.finite or same_up_to_gauge(trial.direct, outcome.outputs, trial.epsilon) or draws(trial)
         return [value] if not excused else []
-    found = _compare(trial, scenario, plain, outcome, UNITS_OF_TYPES.get(way.precision, 0.0), own_rule) if scenario.modes else []
+    found = _compare(trial, scenario, plain, outcome, way, own_rule) if scenario.modes else []
     return [replace(verdict, subject=ANY) for verdict in found] if way.of_its_own else found
 
 
-def _compare(trial: Trial, scenario: Scenario, plain: Outcome, outcome: Outcome, unit: float, own_rule: bool) -> list[Verdict]:
-    """`unit`: of the precision that the way itself computes in, where that is a lower one."""
+def _compare(trial: Trial, scenario: Scenario, plain: Outcome, outcome: Outcome, way: Way, own_rule: bool) -> list[Verdict]:
     order = scenario.order
+    unit = UNITS_OF_TYPES.get(way.precision, 0.0)  # of the precision that the way itself computes in, where that is a lower one
     expected, actual = trial.number(plain), trial.number(outcome)
     if expected == actual or (not np.isfinite(expected) and not np.isfinite(actual)):
         return []
     bar = _bar(trial, scenario.plain, expected, unit)
     if abs(actual - expected) <= bar:
         return []
-    # The way rounds elsewhere: what is steady in the plain scenario may not be so in it.
+    # The way rounds elsewhere: what is steady in the plain scenario may not be so in it. But rounding does not change from call to call.
     shaky = np.isfinite(actual) and abs(actual - expected) <= JITTER * _moved(trial, scenario, actual, max(trial.epsilon, unit))
+    shaky = shaky and not (_repeats(trial, scenario.plain, expected, bar, AGAIN) and not _repeats(trial, scenario, actual, bar, AGAIN))
     if shaky or not np.isfinite(bar) or not trial.finite or trial.epsilon > TOO_COARSE:
         return [Verdict(INCONCLUSIVE, "way", WAY, order, [scenario], "ill-conditioned: rounding the inputs changes as much")]
-    if draws(trial):
+    if draws(trial) and not (way.same_draws and _repeats(trial, scenario.plain, expected, bar)):
         return [Verdict(INCONCLUSIVE, "way", WAY, order, [scenario], "random: each way may draw other numbers")]
     if not own_rule and not referee.smooth(trial, order):
         return [Verdict(INCONCLUSIVE, "way", WAY, order, [scenario], "kink: each way may choose another slope")]
@@ -120,12 +123,18 @@ def _compare(trial: Trial, scenario: Scenario, plain: Outcome, outcome: Outcome,
 
 def _again(trial: Trial, scenario: Scenario, actual: float, bar: float) -> dict[str, float] | None:
     """What a device says the second time, and with deterministic algorithms where the target has them; None if that is something else."""
-    again = trial.attempt(scenario, trial.directions(scenario.order))
-    if not isinstance(again, Outcome) or abs(trial.number(again) - actual) > bar:
+    if not _repeats(trial, scenario, actual, bar):
         return None
     fixed = scenario.in_way(DETERMINISTIC)
     outcome = trial.outcome(fixed) if DETERMINISTIC in trial.target.ways else None
     return {fixed.name: trial.number(outcome)} if isinstance(outcome, Outcome) else {}
+
+
+def _repeats(trial: Trial, scenario: Scenario, number: float, bar: float, times: int = 1) -> bool:
+    """Whether the same call again gives the same number, up to the bar."""
+    us = trial.directions(scenario.order)
+    outcomes = (trial.attempt(scenario, us) for _ in range(times))
+    return all(isinstance(again, Outcome) and abs(trial.number(again) - number) <= bar for again in outcomes)
 
 
 def _bar(trial: Trial, plain: Scenario, expected: float, unit: float) -> float:

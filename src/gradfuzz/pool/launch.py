@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from gradfuzz.errors import TargetError
@@ -32,18 +33,19 @@ class Launch:
     device: str = ""  # another device that they use
     variables: tuple[tuple[str, str], ...] = ()  # of the environment, as the library's release needs them
 
-    @property
+    @cached_property
     def walls(self) -> str:
         """The profile of a worker's walls (see worker/walls.py): the target's, and what the ways need; modules may well call a compiler."""
         profile = str(home_of(self.target).about.get("walls", STRICT))
-        needed = self.modules or any(way.walls == COMPILER for way in self._ways())
+        needed = self.modules or any(way.walls == COMPILER for way in self._ways)
         return COMPILER if needed and profile == STRICT else profile
 
-    @property
+    @cached_property
     def patience(self) -> float:
         """By how much longer a mutant may take for the sake of the ways."""
-        return max((way.patience for way in self._ways()), default=1.0)
+        return max((way.patience for way in self._ways), default=1.0)
 
+    @cached_property
     def _ways(self) -> list[Way]:
         return list(declared(home_of(self.target).data("ways"), self.ways).values())
 

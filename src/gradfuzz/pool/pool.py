@@ -11,8 +11,6 @@ import tempfile
 import time
 from pathlib import Path
 
-import psutil
-
 from gradfuzz.errors import Poisoned, WorkerError
 from gradfuzz.pool.executor import Busy, Event, Executor
 from gradfuzz.pool.launch import Launch
@@ -230,7 +228,7 @@ class Pool(Executor):
                 if worker.host is not None:
                     self._leave(worker)
                     return
-                if self.launch.memory and _resident(worker.pid) > self.launch.memory * RETIRED:
+                if self.launch.memory and worker.resident > self.launch.memory * RETIRED:
                     self._retire(worker)
                     return
 
@@ -247,7 +245,7 @@ class Pool(Executor):
             if worker.stalled(now) > limit:
                 worker.kill()
                 self._bury(worker, "timeout")
-            elif self.launch.memory and _resident(worker.pid) > self.launch.memory * RESIDENT_FACTOR:
+            elif self.launch.memory and worker.resident > self.launch.memory * RESIDENT_FACTOR:
                 worker.kill()
                 self._bury(worker, "memory")
 
@@ -290,11 +288,3 @@ def _started(launch: Launch) -> Zygote:
         return Zygote(launch)
     except Lost:
         return Zygote(launch)
-
-
-def _resident(pid: int) -> float:
-    """Megabytes of memory that a process holds."""
-    try:
-        return float(psutil.Process(pid).memory_info().rss) / 2**20
-    except psutil.Error:
-        return 0.0

@@ -13,6 +13,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from gradfuzz.errors import TargetError, WorkerError
 from gradfuzz.pool.launch import Launch
 from gradfuzz.pool.scratch import Scratch
@@ -24,6 +26,16 @@ START_LIMIT = 180.0
 FORK_LIMIT = 60.0
 LAST_LINES = 3
 NOTHING = (-1, -1, [-1])  # no worker's progress
+Threads = dict[str, tuple[float, float]]  # seconds that each has run, and has waited for a processor
+
+
+def at_rest(seconds: float, then: Threads, now: Threads) -> float:
+    """For how long a process has got nowhere: so many seconds by the clock, less those that a thread of it waited for a processor.
+
+    What a thread has run counts whatever the others waited: where several spin on a busy machine, one of them always waits.
+    """
+    since = [(ran - then.get(thread, (0.0, 0.0))[0], waited - then.get(thread, (0.0, 0.0))[1]) for thread, (ran, waited) in now.items()]
+    return max(seconds - max((waited for _, waited in since), default=0.0), *(ran for ran, _ in since), 0.0)
 
 
 class WorkerProcess:
@@ -38,14 +50,14 @@ class WorkerProcess:
         self.host: WorkerProcess | None = None  # whose place a guest has
         self.last_seen: tuple[int, int, list[int]] = NOTHING
         self.last_change = self.given = time.monotonic()  # when its progress moved, and when it was given its job
-        self.waited_then = 0.0
+        self.threads_then: Threads | None = None  # what its threads had had of the processor when it was first seen at rest
+        self._process: psutil.Process | None = None
         self.spent = 0.0  # seconds of the processor that its answers have told of
 
     def send(self, job: dict[str, Any]) -> None:
         self.job = job
-        self.last_seen, self.last_change = NOTHING, time.monotonic()
+        self.last_seen, self.last_change, self.threads_then = NOTHING, time.monotonic(), None
         self.given = self.last_change
-        self.waited_then = self.waited()
         self.connection.setblocking(True)
         try:
             self.connection.sendall(json.dumps(job).encode() + b"\n")
@@ -77,16 +89,30 @@ class WorkerProcess:
         """Seconds since its progress last moved, less those that it waited for a processor: slow is not hung."""
         progress = self.progress.read()
         if progress != self.last_seen:
-            self.last_seen, self.last_change, self.waited_then = progress, now, self.waited()
-        return now - self.last_change - (self.waited() - self.waited_then)
+            self.last_seen, self.last_change, self.threads_then = progress, now, None
+            return 0.0
+        threads = self._threads()
+        if self.threads_then is None:
+            self.threads_then = threads
+        return at_rest(now - self.last_change, self.threads_then, threads)
 
-    def waited(self) -> float:
-        """Seconds that it was ready to run while other processes had the processors; nothing where the system does not say."""
-        total = 0
+    def _threads(self) -> Threads:
+        """Of each thread the seconds that it ran, and that it was ready to run while others had the processors, where the system says."""
+        found: Threads = {}
         for path in Path(f"/proc/{self.pid}/task").glob("*/schedstat"):
             with contextlib.suppress(OSError, ValueError, IndexError):
-                total += int(path.read_text().split()[1])
-        return total / 1e9
+                ran, waited = path.read_text().split()[:2]
+                found[path.parent.name] = int(ran) / 1e9, int(waited) / 1e9
+        return found
+
+    @property
+    def resident(self) -> float:
+        """Megabytes of memory that it holds."""
+        try:
+            self._process = self._process or psutil.Process(self.pid)
+            return float(self._process.memory_info().rss) / 2**20
+        except psutil.Error:
+            return 0.0
 
     @property
     def item(self) -> int | None:

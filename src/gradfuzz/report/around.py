@@ -66,7 +66,7 @@ def around(finding: Finding) -> dict[str, Any] | None:
         return None
     if sum(v is not None for v in values) < WORTH_DRAWING or sum(s is not None for s in slopes) < WORTH_DRAWING:
         return None
-    return {"along": proof.along[0], "output": proof.output, "what": proof.what, "at": at, "x": places, "f": values, "d": slopes}
+    return {"along": proof.along[0], "at": at, "width": width, "f": values, "d": slopes}
 
 
 def _run(finding: Finding, book: Any, names: Sequence[str], inputs: Sequence[Any], us: Sequence[Any]) -> list[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,80 +10,27 @@ from gradfuzz.envs.versions import order
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.history import since
 from gradfuzz.findings.issue import issue_text
-from gradfuzz.oracles.evidence.line import NUMERIC_BARS
-from gradfuzz.report.around import around
+from gradfuzz.report.numbers import number, shown
+from gradfuzz.report.plots import plots
+from gradfuzz.report.values import compared, values
 from gradfuzz.targets.homes import homes
 
-MOST = 64  # scenarios, and steps of a ladder: oracles have far fewer, a stranger's store may have any number
+MOST = 64  # steps of a ladder, scenarios of a proof: there are far fewer, a stranger's store may have any number
 
 
 def details(finding: Finding, judgements: Sequence[Judgement] = ()) -> dict[str, Any]:
     verdict, detail, home = finding.verdict, finding.verdict.detail, homes().get(finding.target)
     return {
         "text": finding.text, "explanation": finding.explanation, "reason": verdict.reason, "expected": shown(verdict.expected),
-        "actual": shown(verdict.actual), "values": _values(finding), "numeric": number(detail.get("numeric")),
+        "actual": shown(verdict.actual), "values": values(finding), "compared": compared(finding), "numeric": number(detail.get("numeric")),
         "numericError": number(detail.get("numeric_error")), "ladder": _ladder(detail), "vote": _vote(detail.get("vote")),
-        "proof": _proof(finding), "around": around(finding), "script": finding.script, "output": finding.script_output,
+        "proof": _proof(finding), "plots": plots(finding), "script": finding.script, "output": finding.script_output,
         "short": _short(finding),
         "issue": issue_text(finding), "release": f"{home.title if home is not None else finding.target} {finding.version}",
         "label": vars(finding.label) if finding.label else None, "ordinary": finding.ordinary, "since": since(finding.said),
         "judged": [[j.judgement, j.why] for j in judgements if place(j) == place(finding)],
         "releases": sorted(map(list, finding.said.items()), key=lambda pair: order(pair[0])) if finding.releases else [],
     }  # fmt: skip
-
-
-def shown(value: Any) -> str:
-    """A value as people read it; complex numbers come from stores as pairs."""
-    if isinstance(value, dict) and set(value) == {"complex"}:
-        real, imaginary = value["complex"]
-        return f"{real!r} {'-' if str(imaginary).startswith('-') else '+'} {str(imaginary).lstrip('-')}j"
-    return value if isinstance(value, str) else "" if value is None else repr(value)
-
-
-def number(value: Any) -> float | None:
-    """A number that can be drawn."""
-    fits = isinstance(value, (int, float)) and not isinstance(value, bool)
-    try:
-        return float(value) if fits and math.isfinite(value) else None
-    except OverflowError:
-        return None
-
-
-def _values(finding: Finding) -> list[dict[str, Any]]:
-    """Each scenario's number and the numeric one, with their error bars as far as they are known."""
-    verdict, detail = finding.verdict, finding.verdict.detail
-    wrong, bars = set(verdict.names), _bars(finding)
-    rows = [
-        {
-            "name": str(name),
-            "text": shown(value),
-            "value": number(value),
-            "bar": number(bars.get(name)),
-            "fault": name in wrong,
-            "truth": False,
-        }
-        for name, value in list((detail.get("numbers") or {}).items())[:MOST]
-    ]
-    if detail.get("numeric") is not None:
-        rows.append(_truth("numeric", detail["numeric"], detail.get("numeric_error")))
-    elif rows and number(verdict.expected) is not None:
-        rows.append(_truth("expected", verdict.expected, verdict.error_bar))
-    return rows
-
-
-def _bars(finding: Finding) -> dict[str, Any]:
-    """Error bars of scenarios by name. Older findings have both sides' together, which the one at fault was held against."""
-    verdict, detail = finding.verdict, finding.verdict.detail
-    if isinstance(detail.get("bars"), dict):
-        return dict(detail["bars"])
-    known, numeric = number(verdict.error_bar), number(detail.get("numeric_error"))
-    return (
-        {verdict.names[0]: max(0.0, known - NUMERIC_BARS * numeric)} if verdict.names and known is not None and numeric is not None else {}
-    )
-
-
-def _truth(name: str, value: Any, bar: Any) -> dict[str, Any]:
-    return {"name": name, "text": shown(value), "value": number(value), "bar": number(bar), "fault": False, "truth": True}
 
 
 def _ladder(detail: dict[str, Any]) -> list[list[float]]:

@@ -26,10 +26,12 @@ from gradfuzz.report.analysis import pictures, rows_of
 from gradfuzz.report.details import details
 from gradfuzz.report.files import file_name, write_scripts, write_text
 from gradfuzz.report.model import Campaign, Report
-from gradfuzz.report.tally import ERROR, MISMATCH, SUCCESS
+from gradfuzz.report.tally import ERROR, MISMATCH, SUCCESS, UNDECIDED, Tally
 
 FORMAT = "html"
 MESSAGES = 8  # shown per kind of refusal
+NAMED = 3  # APIs that are named beside a message or an excuse
+EXCUSES = 4  # shown of an API
 CHUNK = 32  # findings that are unpacked together
 PAGE = Path(__file__).with_name("page")
 # In the order in which they lean on each other.
@@ -166,7 +168,8 @@ def _campaign(campaign: Campaign) -> dict[str, Any]:
             "values": sum(c.levels for c in covers), "valuesMet": sum(c.levels_met for c in covers),
             "pairs": sum(c.pairs_possible for c in covers), "pairsMet": sum(c.pairs_met for c in covers),
         } if covers else None,
-        "reasons": found.reasons.most_common(), "untested": [[u.api, u.excuse, u.taken, u.mutants] for u in campaign.untested],
+        "reasons": [[name, n, _excused(found, name)] for name, n in found.reasons.most_common()],
+        "untested": [[u.api, u.excuse, u.taken, u.mutants] for u in campaign.untested],
         "refused": _refused(campaign), "lost": campaign.proofs.lost.most_common(), "seen": campaign.proofs.seen,
         "times": [[row.title, row.seconds, row.share] for row in campaign.times], "clock": campaign.clock,
         "course": [list(vars(part).values()) for part in found.course],
@@ -186,8 +189,15 @@ def _api(api: str, campaign: Campaign) -> dict[str, Any]:
     classes, cover = row.classes, row.cover
     return {
         "api": api, "mutants": row.mutants, "success": classes[SUCCESS], "mismatch": classes[MISMATCH], "error": classes[ERROR],
-        "cpu": round(row.cpu, 3), "pairs": cover.pairs_possible if cover else 0, "pairsMet": cover.pairs_met if cover else 0,
+        "cpu": round(row.cpu, 3), "undecided": classes[UNDECIDED], "excuses": row.reasons.most_common(EXCUSES),
+        "pairs": cover.pairs_possible if cover else 0, "pairsMet": cover.pairs_met if cover else 0,
     }  # fmt: skip
+
+
+def _excused(found: Tally, excuse: str) -> str:
+    """The APIs that an excuse was heard for most often."""
+    heard = Counter({api: row.reasons[excuse] for api, row in found.apis.items() if row.reasons[excuse]})
+    return ", ".join(f"{api} ({n:,})" for api, n in heard.most_common(NAMED))
 
 
 def _refused(campaign: Campaign) -> list[Any]:
@@ -199,6 +209,6 @@ def _refused(campaign: Campaign) -> list[Any]:
         messages.setdefault(kind, []).append((message, times))
 
     def apis(kind: str, message: str) -> str:
-        return ", ".join(api for api, _ in campaign.tally.refusing[kind, message].most_common(3))
+        return ", ".join(api for api, _ in campaign.tally.refusing[kind, message].most_common(NAMED))
 
     return [[kind, total, [[m, n, apis(kind, m)] for m, n in messages[kind][:MESSAGES]]] for kind, total in kinds.most_common()]

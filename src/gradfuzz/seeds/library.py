@@ -15,8 +15,9 @@ from gradfuzz.pool.executor import Executor
 from gradfuzz.seeds.cache import BESIDE_SEEDS, MOST_DEADLY, cache_path
 from gradfuzz.seeds.seed import Seed
 from gradfuzz.targets.base.seeds import SHARDS
+from gradfuzz.targets.homes import home_of
 
-# The library's samples are imported first, and one API may take a while to be tried out.
+# Seconds, unless probes.json says `limit`: the library's samples are imported first, and one API may take a while to be tried out.
 READ_LIMIT = 180.0
 Row = dict[str, Any]
 
@@ -87,7 +88,8 @@ class Reading(Parts):
 
     def fields(self, shard: int) -> dict[str, Any]:
         """What a worker is told. It must be a fresh one: reading leaves much behind in its process."""
-        return {"shard": shard, "path": str(self._written(shard)), "deadly": self._deadly, "fresh": True, "limit": READ_LIMIT}
+        limit = home_of(self.pool.launch.target).data("probes").get("limit", READ_LIMIT)
+        return {"shard": shard, "path": str(self._written(shard)), "deadly": self._deadly, "fresh": True, "limit": limit}
 
     def _written(self, shard: int) -> Path:
         return self.pool.folder / f"seeds-{shard}.jsonl"  # behind its walls a worker cannot write elsewhere

@@ -30,6 +30,8 @@ WAY_TURN = 64
 # A compilation is worth a family of numbers: a batch in a compiled way has two families, the seed's own shapes and others.
 COMPILED_FAMILY = 9
 COMPILED_BATCH = 16
+# Of the batches of a profile that is for compiling so many go to designs, which are not compiled: another shape each.
+DESIGNED_BESIDE_COMPILED = 1 / 2
 # A way whose findings are its own, whichever API shows them, needs few tries: it has a turn in one round of ways of so many.
 OF_ITS_OWN_EVERY = 8
 # Directions differ from mutant to mutant and from batch to batch: so far apart do batches start.
@@ -99,13 +101,16 @@ class Depths:
         ways = self.choice.cheap
         if not ways or self.choice.profile.together:
             return 1
-        mean = sum(way.cost for way in ways) / len(ways)
+        mean = sum(way.cost * way.turns for way in ways) / sum(way.turns for way in ways)
         return max(1, round(mean / self.choice.profile.cheap))
 
     def _in_turn(self, number: int, funcs: Sequence[str]) -> tuple[str, ...]:
         """The cheap ways, beginning with the one whose turn it is: another one for every batch, and for other calls."""
         rarely = number % OF_ITS_OWN_EVERY == 0
-        ways = tuple(way.name for way in self.choice.cheap if rarely or not way.of_its_own)
+        together = self.choice.profile.together
+        ways = tuple(
+            way.name for way in self.choice.cheap for _ in range(1 if together else way.turns) if rarely or not way.of_its_own
+        )  # fmt: skip
         if not ways:
             return ()
         first = (zlib.crc32(" ".join(funcs).encode()) + number) % len(ways)
@@ -119,6 +124,7 @@ class Depths:
             families = -(-COMPILED_BATCH // COMPILED_FAMILY)
             often = self.choice.profile.compiled / len(ways) * COMPILED_BATCH / (families * way.compiles + COMPILED_BATCH * way.cost)
             often /= OF_ITS_OWN_EVERY if way.of_its_own else 1
+            often /= 1 - DESIGNED_BESIDE_COMPILED if self.choice.profile.sweep else 1  # designs are not compiled
             if int((number + 1) * often) > int(number * often):
                 found = way
         return found

@@ -18,7 +18,7 @@ class Profile:
     cheap: float
     compiled: float
     dear: bool = False  # ways that are not worth their cost in an ordinary campaign, too
-    sweep: bool = False  # every API once in a compiled way, early on
+    sweep: bool = False  # every operator once in a compiled way, early on
     together: bool = False  # all ways on every mutant
 
 
@@ -29,7 +29,7 @@ PROFILES = {
         Profile("quick", "cheap ways now and then, nothing compiled", 1 / 32, 0.0),
         # Less than a tenth in all: that much more of plain search would find less.
         Profile("default", "cheap ways, and a compilation now and then", 1 / 16, 1 / 32),
-        Profile("nightly", "half of the time for what compiles; every API once", 1 / 4, 1.0, dear=True, sweep=True),
+        Profile("nightly", "half of the time for what compiles; every operator once", 1 / 4, 1.0, dear=True, sweep=True),
         Profile("full", "every mutant in every way", 1.0, 1.0, dear=True, sweep=True, together=True),
     )
 }
@@ -61,7 +61,7 @@ class Choice:
 
     @property
     def swept(self) -> Way | None:
-        """The compiled way in which every API has its turn early on."""
+        """The compiled way in which every operator has its turn early on."""
         worth = sorted(self.compiled, key=lambda way: (not way.default, way.compiles)) if self.profile.sweep else []
         return worth[0] if worth else None
 

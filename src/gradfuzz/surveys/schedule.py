@@ -17,7 +17,7 @@ from typing import Any
 from gradfuzz.engine.shard import WHOLE, Shard
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.store import Lesson
-from gradfuzz.surveys.depth import COMPILED_FAMILY, DEEP_BATCH_EVERY
+from gradfuzz.surveys.depth import COMPILED_FAMILY, DEEP_BATCH_EVERY, DESIGNED_BESIDE_COMPILED
 from gradfuzz.surveys.designs import Designs
 
 # The first round looks at every API, at every seed itself and a few mutants, then tries values of one seed of each API, as many as most
@@ -79,7 +79,7 @@ class Batch:
     deep: bool = False  # some of its mutants go to the campaign's highest order
     shown: tuple[int, ...] = ()  # orders at which the seed's mutants have shown findings
     glance: bool = False  # a first look: anything more would cost a compilation each
-    swept: bool = False  # its API has its turn in a compiled way
+    swept: bool = False  # its operator has its turn in a compiled way
     deaths: int = 0  # of workers at the hands of this API, as far as is known
     cover: Cover | None = None  # what is known of the seed's design, if the batch goes on with it
     elsewhere: bool = False  # another shard's: it is not run here
@@ -100,8 +100,8 @@ class Schedule:
         self, apis: Sequence[str], seed: int, family: int = 1, sweep: bool = False, last: bool = True, shard: Shard = WHOLE,
         size: int = ROUND,
     ) -> None:  # fmt: skip
-        """`apis`: one for each seed; unless they are the `last`, more come with `grow`. `sweep`: every API has a turn of its own in a
-        compiled way, early on. `size`: batches in a later round."""
+        """`apis`: one for each seed; unless they are the `last`, more come with `grow`. `sweep`: every operator has a turn of its own in a
+        compiled way, early on, by one of its names. `size`: batches in a later round."""
         self._size = size
         self.apis: list[str] = []
         self.seed = seed
@@ -202,8 +202,10 @@ class Schedule:
         leading = [batch.seed_index for batch in self._first]
         for index in sorted(order, key=turn.__getitem__):
             self._plan(index, 0, FIRST_BATCH)
+        operators = {_operator(self.apis[index]): index for index in reversed(leading)}
         for index in leading if self._sweep else ():
-            self._plan(index, 0, SWEPT, swept=True)
+            if operators[_operator(self.apis[index])] == index:
+                self._plan(index, 0, SWEPT, swept=True)
         for index in leading:
             self._plan(index, FIRST_LOOK, FIRST_COVER, cover=Cover())
 
@@ -219,7 +221,8 @@ class Schedule:
         chance = random.Random(f"{self.seed}:round:{round_number}")
         own = set(self._own)
         energies = [energy / (1 + self._again[api]) if api in own else 0.0 for energy, api in zip(self._energy, self.apis)]
-        designed = int(size * (DESIGNED if self._family == 1 else IN_TURN))
+        share = IN_TURN if self._family > 1 else DESIGNED_BESIDE_COMPILED if self._sweep else DESIGNED
+        designed = int(size * share)
         chosen = [self._by_api[api][0] for api in islice(self._designs.next(self._own, round_number), designed)]
         chosen += [self._next_in_turn(chance, energies) for _ in range(int(size * IN_TURN) - len(chosen))]
         chosen += chance.choices(range(len(self.apis)), energies, k=size - len(chosen))
@@ -329,3 +332,8 @@ class Schedule:
             self._again[api] += 1
         energy = self._energy[batch.seed_index]
         self._energy[batch.seed_index] = MEMORY * energy + 0.2 + len(lesson.features) + 3 * len(fresh)
+
+
+def _operator(api: str) -> str:
+    """What the names of one operator have in common: function, method, in-place method and namespaces share their rule."""
+    return api.rsplit(".", 1)[-1].replace("_", "").lower()

@@ -132,9 +132,10 @@ def default_target() -> str:
 
 def home_of(name: str) -> Home:
     """A target's home by name."""
-    if name not in known_targets():
+    home = homes().get(name)
+    if home is None or not home.fuzzed:
         raise TargetError(f"unknown target {name!r}; known targets: {', '.join(known_targets())}")
-    return homes()[name]
+    return home
 
 
 def language_for(name: str, modules: tuple[str, ...] = ()) -> Language:

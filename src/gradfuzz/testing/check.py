@@ -149,19 +149,25 @@ def check_gradients(
     chosen = pick(library, inputs)
     f, inputs = chosen.opened(f, inputs)
     with running(chosen):
-        subject = subject_of(f, inputs, chosen, structure, wrt, domain)
         effort = replace(FULL if thorough else THRIFTY, rtol=_tolerance("rtol", rtol), atol=_tolerance("atol", atol))
         plain = scenarios(modes, order, chosen)
         options = Options(order, plain, seed, ways=_ways(ways, own_rule, chosen), own_rule=own_rule, effort=effort)
-        subject.meter = Meter(subject.title, None if thorough else EVALUATIONS, seconds)
-        check = _Check(subject, options, modes, thorough)
-        try:
-            examination = check.run(shrink)
-        finally:
-            subject.meter.done()
-        if isinstance(examination, GradientMismatch):
-            raise examination
-        examination.verdicts.extend(_not_run(options, examination.trial))
+        meter: Meter | None = None
+        for function in filter(None, (f, chosen.recording(f))):
+            subject = subject_of(function, inputs, chosen, structure, wrt, domain)
+            subject.meter = meter = meter or Meter(subject.title, None if thorough else EVALUATIONS, seconds)
+            check = _Check(subject, options, modes, thorough)
+            try:
+                found = check.run(shrink)
+            finally:
+                subject.meter.done()
+            if isinstance(found, GradientMismatch):
+                raise found
+            examination = found
+            if examination.outcome != INVALID:
+                examination.verdicts.extend(_not_run(options, examination.trial))
+                examination.verdicts.extend(_asides(subject, examination))
+                break
     return _agreement(subject, examination, check.target.error)
 
 
@@ -288,6 +294,13 @@ def _not_run(options: Options, trial: Trial | None) -> list[Verdict]:
         if refused and len(refused) == len(seen):
             found.append(Verdict(INCONCLUSIVE, "way", order=1, reason=f"{name} could not be run: {refused[0].message[:200]}"))
     return found
+
+
+def _asides(subject: Subject, examination: Examination) -> list[Verdict]:
+    """A word on what is wrong beside derivatives that are right."""
+    if any(v.outcome not in (AGREE, UNSUPPORTED) for v in examination.verdicts):
+        return []
+    return [Verdict(INCONCLUSIVE, "aside", order=1, reason=text) for text in subject.asides or ()]
 
 
 def _agreement(subject: Subject, examination: Examination, error: BaseException | None) -> Agreement:

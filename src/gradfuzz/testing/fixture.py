@@ -12,6 +12,7 @@ from gradfuzz.errors import GradfuzzError
 from gradfuzz.testing.check import Agreement, GradientMismatch, check_gradients
 from gradfuzz.testing.examples import Examples
 from gradfuzz.testing.inputs import parse_input
+from gradfuzz.testing.modules import RIGHT, ModuleMismatch, ModuleReport, check_module
 
 Tell = Callable[[str, Any], None]
 # Draws between two looks at the clock, where the budget is a time.
@@ -48,6 +49,22 @@ class Fuzzer:
             raise
         self._told(f, "agree" if found.conclusive else "; ".join(found.reasons), found.evaluations)
         return found
+
+    def check_module(self, module: Any, **options: Any) -> ModuleReport:
+        """`gradfuzz.testing.check_module` with the marker's settings; the table is printed, and each of its lines is a property."""
+        try:
+            report = check_module(module, **{"seed": self.seed, **self.options, **options})
+        except ModuleMismatch as error:
+            self._told_lines(error.report)
+            raise
+        self._told_lines(report)
+        return report
+
+    def _told_lines(self, report: ModuleReport) -> None:
+        print(report)
+        for line in report.lines:
+            self._tell(f"gradfuzz.{line.name}.verdict", "agree" if line.outcome == RIGHT else f"{line.outcome}: {line.reason}")
+            self._tell(f"gradfuzz.{line.name}.evaluations", line.evaluations)
 
     def _told(self, f: Callable[..., Any], verdict: str, evaluations: int) -> None:
         """For reports: pytest writes properties into JUnit files."""

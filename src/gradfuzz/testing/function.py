@@ -16,7 +16,7 @@ from gradfuzz.program.values import materialise, size_of
 from gradfuzz.targets.base.dtypes import DOUBLE_UNIT, UNITS
 from gradfuzz.targets.base.functions import BESIDE, Functions
 from gradfuzz.targets.base.protocol import Outcome, Refusal, Target, Vec
-from gradfuzz.targets.base.scenario import FORWARD, Scenario
+from gradfuzz.targets.base.scenario import FORWARD, REVERSE, Scenario
 from gradfuzz.targets.base.ways import Way, Ways
 from gradfuzz.testing.domain import OutsideDomain, Within, within
 from gradfuzz.testing.library import leaves
@@ -45,6 +45,7 @@ class Subject:
     structures: list[str | None]
     moves: list[bool]  # which of the arrays are differentiated; the others are as they are
     domain: Within | None = None
+    asides: list[str] | None = None  # what was seen beside the first gradient
     meter: Meter = field(default_factory=Meter)
 
     @property
@@ -230,6 +231,9 @@ class FunctionPoint:
                 return self._in_way(xs, scenario, directions, v)
             finally:
                 self._counted = True
+        if scenario == REVERSE and along is None and self.subject.asides is None:
+            outcome, self.subject.asides = self.library.watched(self._call, xs, self.names, scenario, directions, v.arrays)
+            return outcome
         return self.library.derivative(self._call, xs, scenario, directions, v.arrays)
 
     def _in_way(self, xs: Any, scenario: Scenario, directions: list[list[Array]], v: Vec) -> Outcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
+import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -155,7 +156,10 @@ def _reference(subject: Subject) -> tuple[str, str | None]:
     owner = getattr(subject.function, "__self__", None)
     if inspect.isclass(owner) and owner.__module__ != "__main__" and "<" not in owner.__qualname__:
         return f"{owner.__qualname__}.{subject.function.__name__}", f"from {owner.__module__} import {owner.__qualname__.split('.')[0]}"
-    module, name = getattr(subject.function, "__module__", None), getattr(subject.function, "__qualname__", "")
+    module, name = subject.library.home_of(subject.function), getattr(subject.function, "__qualname__", "")
+    plain = getattr(subject.function, "__name__", "")  # a wrapper may have this of what it wraps, and the rest its own
+    if plain.isidentifier() and getattr(sys.modules.get(module or ""), plain, None) is subject.function:
+        name = plain
     if module and name.isidentifier() and module not in ("__main__", "builtins"):
         return name, f"from {module} import {name}"
     if module and "." in name and "<" not in name and module != "__main__" and inspect.isfunction(subject.function):

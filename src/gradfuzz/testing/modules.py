@@ -72,6 +72,7 @@ def check_module(
 
     - `inputs`: what a function is called with, by its name: tensors, arrays, or texts such as "float64[3, 4]"; a function that is named
       here is checked whether or not it has a rule of its own. Others are tried with plain tensors;
+    - `library`: its name or an Adapter, where inputs do not tell; rules of other libraries are left alone then;
     - `known`: functions that are known to be wrong, with the reason: they are reported and do not fail; those that are right by now are;
     - `seconds`: for all together; `options` go to `check_gradients`.
 
@@ -79,6 +80,7 @@ def check_module(
     """
     name = module if isinstance(module, str) else str(module.__name__)
     given, known, end = dict(inputs or {}), dict(known or {}), time.monotonic() + seconds
+    options["library"] = library
     lines = []
     for found, place in _functions(name, library, given).items():
         left = end - time.monotonic()
@@ -148,10 +150,6 @@ def _checked(
     if known is not None:
         return Line(name, MENDED, found.evaluations, f"no longer wrong, so it need not be known: {known}")
     return Line(name, RIGHT if found.conclusive else UNKNOWN, found.evaluations, "; ".join(found.reasons))
-
-
-def _input(value: Any, position: int) -> Any:
-    return parse_input(value, position).array(position) if isinstance(value, str) else value
 
 
 def _tried(function: Any, rules: HandWritten | None) -> list[Any] | None:

@@ -37,9 +37,10 @@ MOST_GROWN = 4
 INVALID_OFTEN = 2
 # They show the same bugs, too, and a mutant with a bug takes the time of twenty without.
 FOUND_OFTEN = 8
-# The reference is asked about a seed once, and about one mutant of a batch whose numbers are of these sizes: there differences are blind.
+# The reference is asked about a seed once, and about one mutant of a batch on each of these sides: there differences are blind.
+TINY, LARGE = "tiny", "large"
 FAR_OUT = (1e-6, 25.0)
-MOST_NUMBERS_ASKED = 256
+MOST_NUMBERS_ASKED = 1024  # a matrix of twenty rows, as samples are, and what becomes of it
 # What AD gives for it costs as much as examining one more mutant at most: few entries, of order one; of order two in one batch of so many.
 # Where it is measured later, as many entries are (`findings/inquiry.py`).
 ENTRIES_ASKED, ENTRIES_OF_A_SEED = 4, 2
@@ -66,7 +67,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     told: Counter[int] = Counter()  # and mutants with findings
     questions: list[dict[str, Any]] = []
     number = job.get("number", 0)
-    asked_far_out = job["start"] > 0 and number % LATER_ASKS_EVERY > 0
+    sides = set() if job["start"] > 0 and number % LATER_ASKS_EVERY > 0 else {TINY, LARGE}  # that nobody has asked about
     scents: dict[str, Scent] = {}  # by what is wrong
     asked: set[str] = set()  # refusals that were put to the derivatives
     for index in range(job["start"], job["count"]):
@@ -94,9 +95,13 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
         failed[family] += seen.outcome == INVALID
         tally.meet(drawing, index, seen.outcome != INVALID, seen.outcome in (AGREE, DISAGREE))
         tally.take(edits, program, options, seen)
-        if index >= job.get("told", 0) and (index == 0 or (not asked_far_out and far_out(seen))):
-            questions.extend(question(edits, options, seen, index, number % SECOND_ORDER_EVERY == 0))
-            asked_far_out |= index > 0
+        far = far_out(seen) if sides else ""
+        if index >= job.get("told", 0) and (index == 0 or far in sides):
+            # In the tails a first derivative may be right and the second lost; where it is measured at once, that is dear.
+            both = index > 0 and (number % SECOND_ORDER_EVERY == 0 or (far == LARGE and target.family == 1))
+            for order in (1, 2) if both else (1,):
+                questions.extend(question(edits, options, seen, order, index))
+            sides.difference_update([far] if index else [])
         if seen.findings:
             told[family] += 1
             shown.update({v.order for v in seen.findings})
@@ -141,16 +146,19 @@ def unasked(seen: Examination, program: Program) -> str:
     return f"{NO_OUTPUT} of {sorted({r.dtype for r in program.inputs.values()})}"
 
 
-def far_out(seen: Examination) -> bool:
-    """Whether nothing was found, and some input is of a size at which functions saturate, vanish or overflow."""
+def far_out(seen: Examination) -> str:
+    """On which side, if nothing was found and some input is of a size at which functions saturate, vanish or overflow; else nothing."""
     if seen.trial is None or seen.findings or seen.outcome not in (AGREE, INCONCLUSIVE):
-        return False
+        return ""
     low, high = FAR_OUT
-    return any(bool(((np.abs(x) > high) | ((np.abs(x) < low) & (x != 0))).any()) for x in seen.trial.inputs)
+    sizes = [np.abs(x) for x in seen.trial.inputs]
+    if any(bool((x > high).any()) for x in sizes):
+        return LARGE
+    return TINY if any(bool(((x < low) & (x != 0)).any()) for x in sizes) else ""
 
 
-def question(edits: list[Edit], options: Options, seen: Examination, index: int, second: bool) -> list[dict[str, Any]]:
-    """A mutant that the reference is to be asked about; nothing for one that is too large, not finite or random.
+def question(edits: list[Edit], options: Options, seen: Examination, order: int, index: int) -> list[dict[str, Any]]:
+    """A mutant that the reference is to be asked about at an order; nothing for one that is too large, not finite or random.
 
     What AD gives for it comes along where another worker would have to compile it anew. Else it is measured when its turn comes.
     """
@@ -159,7 +167,8 @@ def question(edits: list[Edit], options: Options, seen: Examination, index: int,
         return []
     if sum(x.size for x in (*trial.inputs, *trial.outputs)) > MOST_NUMBERS_ASKED:
         return []
-    order = 2 if second and index and any(v.outcome == AGREE and v.order == 2 for v in seen.verdicts) else 1
+    if order > 1 and not any(v.outcome == AGREE and v.order == order for v in seen.verdicts):
+        return []
     scenarios = [s for s in trial.scenarios(order, options.scenarios) if isinstance(trial.outcome(s), Outcome)]
     if not scenarios:
         return []

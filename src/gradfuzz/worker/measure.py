@@ -59,6 +59,12 @@ def measured(
 Spot = tuple[int, int, int]  # which array, which element, and 1 for the imaginary part
 
 
+def spot_of(data: Sequence[Any]) -> Spot:
+    """A spot as JSON has it."""
+    k, i, part = data
+    return int(k), int(i), int(part)
+
+
 def spots(arrays: Sequence[Array]) -> list[Spot]:
     """Every real number of the arrays."""
     return [(k, i, part) for k, a in enumerate(arrays) for i in range(a.size) for part in ((0, 1) if a.dtype.kind == "c" else (0,))]
@@ -72,24 +78,31 @@ def choose(
     count = len(outputs) * len(inputs) ** max(0, order - 1) * (len(last) if order else 1)
     if count <= most:
         return list(product(outputs, product(*[inputs] * (order - 1), last) if order else [()])), True
-    # Too many: what the elements of the most unusual size do to themselves, then whatever lies a fixed stride apart, so that every part
-    # gets its turn.
-    if element is not None:
-        own = []
-    elif len(outputs) == len(inputs):
-        own = [(o, (i,) * order) for _, o, i in sorted(zip([_unusual(i, arrays) for i in inputs], outputs, inputs))]
-    else:
-        own = [(outputs[k % len(outputs)], (i,) * order) for k, i in enumerate(sorted(inputs, key=lambda i: _unusual(i, arrays)))]
+    # Too many: what the elements of the most unusual sizes do to themselves, one of each size and sign, then whatever lies a fixed stride
+    # apart, so that every part gets its turn.
+    strange = _one_of_each_size(sorted(inputs, key=lambda i: _unusual(i, arrays)), arrays) if element is None else []
+    beside = dict(zip(inputs, outputs)) if len(outputs) == len(inputs) else {}
+    own = [(beside.get(i, outputs[k % len(outputs)]), (i,) * order) for k, i in enumerate(strange)]
     every = product(outputs, product(*[inputs] * (order - 1), last))
     stride = max(1, math.ceil(count / most))
     spread = list(islice(every, 0, None, stride))
-    return list(dict.fromkeys([*own[: most // 2], *spread]))[:most], False
+    return list(dict.fromkeys([*own[: most - most // 4], *spread]))[:most], False
 
 
 def _unusual(spot: Spot, arrays: Sequence[Array]) -> float:
     """The smaller, the further the number is from one in size: tails are met there."""
     size = float(abs(arrays[spot[0]].reshape(-1)[spot[1]]))
     return -abs(math.log10(size)) if 0.0 < size < math.inf else 0.0
+
+
+def _one_of_each_size(inputs: list[Spot], arrays: Sequence[Array]) -> list[Spot]:
+    """The same in their order, without those whose like came before: of the same sign, and of the same tenth of a decade."""
+    found: dict[tuple[float, bool], Spot] = {}
+    for spot in inputs:
+        number = arrays[spot[0]].reshape(-1)[spot[1]]
+        size = float(abs(number))
+        found.setdefault((round(10.0 * math.log10(size)) if 0.0 < size < math.inf else size, bool(number.real < 0)), spot)
+    return list(found.values())
 
 
 def label(spot: Spot, names: Sequence[str], arrays: Sequence[Array]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -16,7 +16,7 @@ from gradfuzz.targets.base.protocol import Outcome, Target
 from gradfuzz.targets.base.scenario import REVERSE, Scenario
 from gradfuzz.worker.context import context, error_context
 from gradfuzz.worker.entry import Entry
-from gradfuzz.worker.measure import Spot, label, spots
+from gradfuzz.worker.measure import Spot, label, spot_of, spots
 
 # Entries that are looked at, and seconds of the processor for them: the smallest example of a bug has a handful.
 MOST_ENTRIES, MOST_SECONDS = 400, 5.0
@@ -37,7 +37,7 @@ def pinpoint(target: Target, job: dict[str, Any]) -> dict[str, Any]:
         return {"shown": None}
     if job.get("spots"):
         output, alongs = job["spots"]
-        entries: Iterator[tuple[Spot, tuple[Spot, ...]]] = iter([(_spot(output), tuple(map(_spot, alongs)))])
+        entries: Iterator[tuple[Spot, tuple[Spot, ...]]] = iter([(spot_of(output), tuple(map(spot_of, alongs)))])
     else:
         entries = _entries(trial, order, job.get("element"))
     until = time.process_time() + MOST_SECONDS
@@ -46,15 +46,10 @@ def pinpoint(target: Target, job: dict[str, Any]) -> dict[str, Any]:
             entry = Entry(trial, scenario, output, alongs)
             shown = entry.shown(job["kind"], job.get("exact"), scenarios)
             if shown is not None:
-                return {"shown": {**shown, "context": context(target, entry, shown, job["kind"])}}
+                return {"shown": {**shown, "spots": [output, alongs], "context": context(target, entry, shown, job["kind"])}}
         if time.process_time() > until:
             break
     return {"shown": None}
-
-
-def _spot(data: Sequence[Any]) -> Spot:
-    k, i, part = data
-    return int(k), int(i), int(part)
 
 
 def _entries(trial: Trial, order: int, element: str | None) -> Iterator[tuple[Spot, tuple[Spot, ...]]]:

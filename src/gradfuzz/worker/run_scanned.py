@@ -33,7 +33,7 @@ def main() -> None:
         sys.path.insert(0, os.getcwd())
         scanned = Home(target, home, Path(folder)).part("handwritten")(package, write, contents == "contents")
         scanned.listen()
-        failed = scanned.find()
+        failed = scanned.find(hearing=True)
         told = [rule.to_json() for rule in scanned.rules.values()]
         write({"rules": told, "failed": failed, "done": not program})
         status = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import io
+import linecache
 import os
 import sys
 import time
@@ -31,6 +32,7 @@ from gradfuzz.worker.describe import describe, formula
 from gradfuzz.worker.drawing import Drawing
 from gradfuzz.worker.environment import environment
 from gradfuzz.worker.graphs import list_words, run_graphs
+from gradfuzz.worker.landscape import landscape
 from gradfuzz.worker.measure import forwards, measure
 from gradfuzz.worker.pinpoint import pinpoint
 from gradfuzz.worker.progress import Progress
@@ -131,6 +133,9 @@ class Worker:
     def do_pinpoint(self, job: Job) -> dict[str, Any]:
         return pinpoint(self.target, job)
 
+    def do_landscape(self, job: Job) -> dict[str, Any]:
+        return {"landscape": landscape(self.target, job)}
+
     def do_forwards(self, job: Job) -> dict[str, Any]:
         return forwards(self.target, job)
 
@@ -223,7 +228,9 @@ class Worker:
                 self.target.restore_defaults()
                 # As a script's own module: a compiler looks up there what the functions that it follows are made of.
                 module = sys.modules["__main__"] = ModuleType("__main__")
-                exec(compile(job["source"], "reproducer.py", "exec"), vars(module))
+                name = "reproducer.py"
+                linecache.cache[name] = (len(job["source"]), None, job["source"].splitlines(True), name)  # or reads their text
+                exec(compile(job["source"], name, "exec"), vars(module))
             except SystemExit as stop:
                 status = stop.code
         return {"status": status, "output": output.getvalue()[-4000:], "environment": environment()}

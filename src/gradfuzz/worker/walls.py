@@ -27,7 +27,7 @@ STRICT, COMPILER, NONE = "strict", "compiler", "none"
 # Devices that are no disks: everybody's, and those of accelerators.
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/urandom", "/dev/tty", "/dev/nvidia*", "/dev/dri/*", "/dev/kfd")
 
-_PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _SECCOMP_FILTER = 38, 22, 2
+_PR_SET_NO_NEW_PRIVS = 38
 
 
 def raise_walls(folder: str, profile: str = STRICT) -> list[str]:
@@ -84,7 +84,11 @@ def _landlock(libc: ctypes.CDLL, writable: Sequence[str], programs: bool) -> lis
         _checked(libc.syscall(_RESTRICT, rules, 0))
     finally:
         os.close(rules)
-    return [] if version >= 6 else ["signals: this system's Landlock is too old for that"]
+    threads = len(os.listdir("/proc/self/task")) - 1
+    return [
+        *([] if version >= 6 else ["signals: this system's Landlock is too old for that"]),
+        *([f"files: not on {threads} threads that the library started when it was imported"] if threads else []),
+    ]
 
 
 def _allow(libc: ctypes.CDLL, rules: int, path: str, rights: int) -> None:
@@ -104,6 +108,7 @@ def _checked(answer: int) -> int:
 
 # seccomp: the network, and what nobody here has a use for ----------------------------------------------------------------
 
+_SECCOMP, _SET_FILTER, _ALL_THREADS = (317, 277), 1, 1
 # (x86-64, aarch64); None where the architecture has no such call.
 _PROGRAMS = {"execve": (59, 221), "execveat": (322, 281)}
 _FORBIDDEN: dict[str, tuple[int | None, int]] = {
@@ -139,7 +144,8 @@ def _seccomp(libc: ctypes.CDLL, programs: bool) -> None:
     numbers = sorted({row[column] for row in refused.values()} - {0, None})  # type: ignore[type-var]
     code = b"".join(_instructions(numbers, architecture))  # type: ignore[arg-type]
     program = _Filter(len(code) // 8, code)
-    _checked(libc.prctl(_PR_SET_SECCOMP, _SECCOMP_FILTER, ctypes.byref(program), 0, 0))
+    if _checked(libc.syscall(_SECCOMP[column], _SET_FILTER, _ALL_THREADS, ctypes.byref(program))) > 0:
+        raise OSError(errno.ESRCH, "a thread of the library's does not let itself be walled in")
 
 
 def _instructions(numbers: Sequence[int], architecture: int) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""The zygote: imports the library once and forks a worker for each request.
+"""The zygote: imports the library once, where that bears being forked (library.py), and forks a worker for each request.
 
 Requests come on standard input, a socket that carries each worker's end of its own connection; control messages go out on standard
 output, one JSON object a line. A library must bear being forked after its import; it need not once its runtime has started.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import ctypes
-import gc
 import importlib.util
 import json
 import os
@@ -57,12 +56,12 @@ def main(arguments: list[str]) -> int:
     try:
         # Everything that a worker runs is imported here, once: a fork takes milliseconds, and all workers run the same code.
         import gradfuzz.worker.serve  # noqa: F401
-        from gradfuzz.targets.homes import Home, adopt, load_target
+        from gradfuzz.targets.homes import Home, adopt
+        from gradfuzz.worker.library import library
 
         home = Home(options.target, options.package, Path(options.folder))
         adopt(home)
-        target = load_target(home, tuple(options.module))
-        target.prepare([way for way in options.way if way in target.ways])
+        found = library(home, tuple(options.module), options.way)
     except GradfuzzError as error:
         send(control, {"failed": str(error)})
         return 2
@@ -71,10 +70,8 @@ def main(arguments: list[str]) -> int:
         what = f"{options.target} {'or ' + ', '.join(options.module) + ' ' if options.module else ''}cannot be imported"
         send(control, {"failed": f"{what} by {sys.executable} ({type(error).__name__}: {error})"})
         return 2
-    gc.freeze()  # what the library brought stays for good: collections in workers need not look at it, nor copy its pages
-    traits = {"patience": target.patience, "family": target.family, "ways": list(target.ways)}
-    send(control, {"ready": target.version, "pid": os.getpid(), **traits})
-    _control(target, requests, control)
+    send(control, {"pid": os.getpid(), **found.traits})
+    _control(found, requests, control)
 
 
 def _cannot_serve(folder: Path) -> str:
@@ -146,28 +143,26 @@ def _wait(pid: int) -> None:
         os.waitpid(pid, 0)
 
 
-def _control(target: Any, requests: socket.socket, control: BinaryIO) -> NoReturn:
+def _control(library: Any, requests: socket.socket, control: BinaryIO) -> NoReturn:
     wake_read, wake_write = os.pipe()
     os.set_blocking(wake_write, False)
     signal.set_wakeup_fd(wake_write)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     children = Children()
     with contextlib.suppress(OSError):  # whoever asked for workers is gone
-        _serve(target, requests, control, wake_read, children)
+        _serve(library, requests, control, wake_read, children)
     children.end_all()
     os._exit(0)  # without what the library would do at the end: it may never come to it
 
 
-def _serve(target: Any, requests: socket.socket, control: BinaryIO, wake_read: int, children: Children) -> None:
+def _serve(library: Any, requests: socket.socket, control: BinaryIO, wake_read: int, children: Children) -> None:
     """Fork until nobody asks any more. What those to come will need is imported when the first ones have been forked."""
     warm = False
     while True:
         ready = select.select([requests.fileno(), wake_read], [], [], None if warm else IDLE)[0]
         if not ready:
             warm = True
-            if hasattr(target, "warm_up"):
-                target.warm_up()  # see Warming
-                gc.freeze()
+            library.warm_up()
         if wake_read in ready:
             os.read(wake_read, 4096)
             _reap(control, children)
@@ -184,7 +179,7 @@ def _serve(target: Any, requests: socket.socket, control: BinaryIO, wake_read: i
                 continue
             if child == 0:
                 signal.set_wakeup_fd(-1)
-                os._exit(_become_worker(target, request, socket.socket(fileno=handles[0])))
+                os._exit(_become_worker(library, request, socket.socket(fileno=handles[0])))
             os.close(handles[0])
             children.workers.add(child)
             send(control, {"forked": child, "worker": request["worker"]})
@@ -207,12 +202,13 @@ def _reap(control: BinaryIO, children: Children) -> None:
         send(control, {"exited": pid, "signal": killed, "status": os.WEXITSTATUS(status) if not killed else 0, "cpu": cpu})
 
 
-def _become_worker(target: Any, request: dict[str, Any], connection: socket.socket) -> int:
+def _become_worker(library: Any, request: dict[str, Any], connection: socket.socket) -> int:
     """A worker's life; returns its exit status."""
     from gradfuzz.worker.serve import Worker
 
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _die_with_parent()
+    target = library()
     _limit_memory(request["memory"])
     progress = Progress(request["progress"])
     missing = raise_walls(os.path.dirname(request["progress"]), request["walls"])

@@ -37,18 +37,23 @@ def test_a_campaign_finds_the_planted_bugs_and_their_scripts_prove_them(gradfuzz
     done = gradfuzz("run", "paddle", *campaign)
     assert done.returncode == 1, done.stderr + done.stdout
     findings = json.loads(gradfuzz("findings", "--json").stdout)
-    # A static graph refuses layers written in Python (PyLayer), which the planted functions are; that is no gradient.
-    found = {f["api"]: f for f in findings if f["kind"] == "gradient"}
+    # A static graph refuses layers written in Python (PyLayer), which the planted functions are; that is no gradient. Paddle itself has
+    # the second derivative of a product of complex numbers wrong (docs/found/paddle-3.3.1.md).
+    found = {f["api"]: f for f in findings if f["kind"] == "gradient" and "complex" not in f["program"]}
     assert set(found) == {"planted_paddle.wrong_reverse", "planted_paddle.wrong_second"}
     for finding in found.values():
         assert finding["confirmed"], finding
     finding = found["planted_paddle.wrong_reverse"]
-    (tmp_path / "bug.py").write_text(gradfuzz("repro", finding["id"]).stdout)
-    script = subprocess.run([python, "bug.py"], cwd=tmp_path, capture_output=True, text=True)
-    assert script.returncode == 1 and script.stdout.splitlines()[-1] == "BUG", script.stdout + script.stderr
-    healed = (tmp_path / "bug.py").read_text().replace("wrong_reverse", "healthy")
-    assert subprocess.run([python, "-c", healed], cwd=tmp_path, capture_output=True).returncode == 0
-    assert "PaddlePaddle" in gradfuzz("issue", finding["id"]).stdout
+    short, full = (gradfuzz("repro", finding["id"], *how).stdout for how in ((), ("--full",)))
+    assert len(short.splitlines()) <= 25 and "paddle.grad(" in short, short
+    for text, said in ((short, "right:"), (full, "BUG")):
+        (tmp_path / "bug.py").write_text(text)
+        script = subprocess.run([python, "bug.py"], cwd=tmp_path, capture_output=True, text=True)
+        assert script.returncode == 1 and script.stdout.splitlines()[-1].startswith(said), script.stdout + script.stderr
+        healed = text.replace("wrong_reverse", "healthy")
+        assert subprocess.run([python, "-c", healed], cwd=tmp_path, capture_output=True).returncode == 0
+    told = gradfuzz("issue", finding["id"]).stdout
+    assert "PaddlePaddle" in told and "paddle.to_tensor" in told
 
 
 @pytest.mark.slow  # they try out every function of the library first

@@ -23,10 +23,12 @@ from tests.conftest import PLANTED
 X = 'x = tensor((2, 3), "{dtype}", uniform(0.5, 1.5, seed=1))\n'
 CHEAP = (
     "functional", "batched", "batched-inside", "jacobian", "checkpointed", "channels-last", "strided", "deterministic", "traced",
+    "decompositions",
 )  # fmt: skip
 # The bug's own function, the way it shows in, and the precision that the way needs.
 PLANTED_IN = {
     "compiled": ("aot_eager", "float64"),
+    "decomposed": ("decompositions", "float64"),
     "batched": ("batched", "float64"),
     "rows": ("jacobian", "float64"),
     "strided": ("strided", "float64"),
@@ -162,6 +164,25 @@ def test_mixed_precision_is_judged_by_its_own(target):
 def test_checkpointing_draws_the_same_numbers_again(target):
     seen = examine(target, program(target, "planted_ways.draws(x)"), Options(2, ways=("checkpointed",)))
     assert seen.outcome == "agree" and ran(seen, "checkpointed") and seen.trial.point.random
+
+
+@pytest.mark.parametrize("name", ["other_draws", "leftovers"])
+def test_checkpointing_that_draws_other_numbers_or_reads_none_is_caught(target, name):
+    """The function draws random numbers, and what is wrong may be another number each time: neither excuses it."""
+    found = examine(target, program(target, f"planted_ways.{name}(x)"), Options(1, ways=("checkpointed",))).findings
+    assert {(v.kind, *v.names) for v in found} == {("way", "checkpointed reverse")}
+
+
+SECOND = frozenset({REVERSE, pure("r", 2), pure("f", 2)})
+
+
+def test_a_wrong_second_derivative_hides_no_way_that_is_wrong_elsewhere(target):
+    """Nested forward mode is wrong plainly; the first derivative is, when checkpointed."""
+    text = "planted_ways.checkpointed(planted_ways.wrong_nested(x))"
+    found = examine(target, program(target, text), Options(2, SECOND, ways=("checkpointed",))).findings
+    assert {name for v in found for name in v.names} == {"forward-over-forward", "checkpointed reverse"}
+    healthy = examine(target, program(target, "planted_ways.wrong_nested(x)"), Options(2, SECOND, ways=("checkpointed",))).findings
+    assert {name for v in healthy for name in v.names} == {"forward-over-forward"}
 
 
 @pytest.mark.parametrize("name", PLANTED_IN)

@@ -29,10 +29,10 @@ class Recording(CallRecording):
                 yield path, importlib.import_module(space), name, function
 
     def call(self, path: str) -> Note:
-        return _Call(path, self.contents)
+        return Call(path, self.contents)
 
 
-class _Call(Note):
+class Call(Note):
     def own(self, value: Any) -> Expr:
         if isinstance(value, mx.array) and value.dtype != mx.complex64:  # of which there is no double one to make a seed of
             return self.array(tuple(value.shape), dtype_name(value.dtype), _held(value))

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import Any, Callable
 
 from gradfuzz.mutate.edit import Edit, Factor, Menu, Sort, on_call, with_statement
-from gradfuzz.program.model import Call, Expr, Let, Program, Tensor, children, rebuild
+from gradfuzz.program.model import Call, Expr, Let, Name, Program, Ref, Tensor, children, rebuild, walk
 from gradfuzz.targets.base.protocol import Parameter
 
 INFINITY = float("inf")  # an order of norms, a bound that is none
+FRACTIONS = (0.7, 1.3)  # what is multiplied by a size and cut off, or kept in single precision, shows at no half
 # Of a long list of literals, and of a call with dozens of options, so many are varied systematically.
 MOST_LITERALS = 6
 MOST_OPTIONS = 8
@@ -48,7 +49,7 @@ def other_literals(old: Any, words: tuple[str, ...] = ()) -> list[Any]:
     if isinstance(old, int):
         return [n for n in (old + 1, old - 1, 0, 1, -1, 2, 3, -2) if n != old]
     if isinstance(old, float):
-        return [x for x in (0.0, 1.0, -1.0, 0.5, 2.0, -old, old * 10, old / 10, 1e-3, 3.0, INFINITY) if x != old]
+        return [x for x in (0.0, 1.0, -1.0, 0.5, 2.0, -old, old * 10, old / 10, 1e-3, 3.0, *FRACTIONS, INFINITY) if x != old]
     families = [words] if old in words else [family for family in ENUMERATIONS if old in family]
     return [word for family in families for word in family if word != old]
 
@@ -101,7 +102,12 @@ def draw_option(program: Program, rng: random.Random, menu: Menu) -> Edit | None
         return None
     parameter = rng.choice(options)
     values = _CHOICES[parameter.kind](parameter)
-    return Edit("set_keyword", [position], [parameter.name, rng.choice(values)]) if values else None
+    return Edit(_setting(parameter), [position], [parameter.name, rng.choice(values)]) if values else None
+
+
+def _setting(parameter: Parameter) -> str:
+    """The kind of edit that gives an option a value."""
+    return "set_name" if parameter.kind == "type" else "set_keyword"
 
 
 def _options(call: Call, menu: Menu) -> list[Parameter]:
@@ -116,7 +122,8 @@ def _option_factors(program: Program, menu: Menu) -> Iterator[Factor]:
     for position, call in outer_calls(program):
         options = {p.name: p for p in _options(call, menu)}
         for parameter in list(options.values())[:MOST_OPTIONS]:
-            levels = {repr(v): Edit("set_keyword", [position], [parameter.name, v]) for v in _CHOICES[parameter.kind](parameter)}
+            kind = _setting(parameter)
+            levels = {repr(v): Edit(kind, [position], [parameter.name, v]) for v in _CHOICES[parameter.kind](parameter)}
             if levels:
                 yield Factor(f"option {position}.{parameter.name}", tuple(levels.items()))
 
@@ -128,7 +135,7 @@ def _an_int(parameter: Parameter) -> list[Any]:
 
 def _a_float(parameter: Parameter) -> list[Any]:
     near = [parameter.default * 10, parameter.default / 10] if isinstance(parameter.default, float) else []
-    return [*near, 0.0, 0.5, 1.0, 2.0, -1.0, 1e-3, INFINITY]
+    return [*near, 0.0, 0.5, 1.0, 2.0, -1.0, 1e-3, *FRACTIONS, INFINITY]
 
 
 def _a_bool(parameter: Parameter) -> list[Any]:
@@ -139,12 +146,16 @@ def _a_word(parameter: Parameter) -> list[Any]:
     return [word for word in parameter.words if word != parameter.default]
 
 
+def _a_type(parameter: Parameter) -> list[Any]:
+    return list(parameter.words)
+
+
 def _some_ints(parameter: Parameter) -> list[Any]:
     return [[0], [-1], [0, 1], [1], [2, 2]]
 
 
 _CHOICES: dict[str, Callable[[Parameter], list[Any]]] = {
-    "int": _an_int, "float": _a_float, "number": _a_float, "bool": _a_bool, "str": _a_word, "ints": _some_ints,
+    "int": _an_int, "float": _a_float, "number": _a_float, "bool": _a_bool, "str": _a_word, "ints": _some_ints, "type": _a_type,
 }  # fmt: skip
 
 
@@ -161,6 +172,30 @@ def draw_naming(program: Program, rng: random.Random, menu: Menu) -> Edit | None
     if len(call.args) > 1 and len(names) >= len(call.args):
         return Edit("by_name", [position], names[len(call.args) - 1])
     return None
+
+
+def _droppable(program: Program, menu: Menu) -> list[tuple[list[int], str]]:
+    """(path, name) of every input that None may stand in the place of."""
+    found = []
+    for position, call in outer_calls(program):
+        names = {p.name for overload in menu(call.func) for p in overload if p.nothing}
+        given = [{o[i].name for o in menu(call.func) if i < len(o)} for i in range(len(call.args))] + [{key} for key, _ in call.kwargs]
+        for child, (node, called) in enumerate(zip(children(call), given)):
+            if isinstance(node, Ref) and node.name in program.inputs and called & names:
+                found.append(([position, child], node.name))
+    return found
+
+
+def draw_nothing(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
+    places = _droppable(program, menu)
+    return Edit("nothing", *rng.choice(places)) if places else None
+
+
+def _nothing_factors(program: Program, menu: Menu) -> Iterator[Factor]:
+    """Each tensor that need not be given left out, while the others are there."""
+    places = _droppable(program, menu)
+    if places:
+        yield Factor("nothing", tuple((f"{name} at {path[1]}", Edit("nothing", path, name)) for path, name in places))
 
 
 def draw_dropped(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
@@ -201,6 +236,15 @@ def _replaced(node: Expr, path: list[int], value: Any) -> Any:
     return rebuild(node, change)
 
 
+def _nothing(program: Program, where: list[Any], value: str) -> Program | None:
+    """None in the place of the input `value`, which goes where nobody else uses it."""
+    changed = _argument(program, where, None)
+    if changed is None or value not in program.inputs or changed == program:
+        return None
+    used = {node.name for s in changed.statements if not isinstance(s.value, Tensor) for node in walk(s.value) if isinstance(node, Ref)}
+    return changed if value in used else Program(tuple(s for s in changed.statements if s.names != (value,)))
+
+
 def _drop_keyword(call: Call, key: str) -> Call:
     return Call(call.func, call.args, tuple((k, v) for k, v in call.kwargs if k != key))
 
@@ -209,6 +253,12 @@ def _set_keyword(call: Call, value: list[Any]) -> Call:
     key, literal = value
     literal = tuple(literal) if isinstance(literal, list) else literal
     return Call(call.func, call.args, (*((k, v) for k, v in call.kwargs if k != key), (key, literal)))
+
+
+def _set_name(call: Call, value: list[Any]) -> Call:
+    """An argument that is a constant of the library: an element type."""
+    key, path = value
+    return Call(call.func, call.args, (*((k, v) for k, v in call.kwargs if k != key), (key, Name(path))))
 
 
 def _by_name(call: Call, key: str) -> Call | None:
@@ -224,9 +274,11 @@ def _by_position(call: Call, key: str) -> Call | None:
     return Call(call.func, (*call.args, found[0]), tuple((k, v) for k, v in call.kwargs if k != key)) if found else None
 
 
+_SET = {"set_keyword": on_call(_set_keyword), "set_name": on_call(_set_name)}
 SORTS = [
     Sort("argument", 7, draw_argument, {"argument": _argument}, factors=_argument_factors),
     Sort("dropped", 2, draw_dropped, {"drop_keyword": on_call(_drop_keyword)}, counted=str),
-    Sort("option", 5, draw_option, {"set_keyword": on_call(_set_keyword)}, counted=lambda value: str(value[0]), factors=_option_factors),
+    Sort("option", 5, draw_option, _SET, counted=lambda value: str(value[0]), factors=_option_factors),
+    Sort("nothing", 1, draw_nothing, {"nothing": _nothing}, counted=str, factors=_nothing_factors),
     Sort("naming", 1, draw_naming, {"by_name": on_call(_by_name), "by_position": on_call(_by_position)}),
 ]

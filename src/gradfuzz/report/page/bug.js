@@ -1,10 +1,17 @@
 const proofText = (p) => [
   h("p", {}, h("code", {}, p.what), " is ", h("code", {}, p.exact), ", enclosed in ", h("code", {}, p.enclosure), ". ", h("span", { class: "dim" }, `${p.lost} digits are lost.`)),
   table(["scenario", "gives", ""], p.got.map(([name, text, , wrong]) => [name, h("code", {}, text), wrong ? "wrong" : "right"]))];
-const drawnAround = (a, proof) => {
-  const width = half(), marks = [{ y: a.exact, style: "truth", name: "exact", text: proof.exact }, ...proof.got.filter((g) => g[3]).map(([name, text, y]) => ({ y, style: "ad", name, text }))];
-  return [h("div", { class: "grid" }, around(`${a.output} over ${a.along}`, a.x, a.f, a.at, [], width), around(a.what, a.x, a.d, a.at, marks, width)),
-    legend([["fill0", "computed by the reference from the Program; the library was not run for it"], ["good", "exact, at the point of the finding"], ["bad", "what AD gives there"]])];
+const DOTS = { ad: "bad", truth: "good", point: "fill0" };
+const aroundPoint = (plots) => {
+  if (plots.why) return card("Around the point", h("p", { class: "dim" }, `Nothing is drawn: ${plots.why}.`));
+  const named = new Map(plots.panels.flatMap((panel) => [...panel.lines.map(([name, , style]) => [name, style]), ...panel.marks.map(([name, , , style]) => [name, style])]).filter(([name]) => name));
+  return card("Around the point", h("div", { class: "grid" }, plots.panels.map((panel) => around(panel, plots, half()))), legend([...named].map(([name, style]) => [DOTS[style], name])), h("p", { class: "dim small" }, plots.by));
+};
+const valueTable = (rows) => table(["", "value", "± error bar"], rows.map((v) => [v.name, h("code", {}, v.text), finite(v.bar) ? (v.bar === 0 ? "0" : v.bar.toExponential(1)) : v.known]));
+const WEIGHTED = "Sums of the derivative's entries with random weights, along the direction in which it was seen.";
+const valuesShown = ({ entry, weighted, rows }) => {
+  const drawn = rows.some((v) => finite(v.value));
+  return [entry ? h("p", {}, h("code", {}, entry)) : weighted ? h("p", { class: "small" }, WEIGHTED) : null, rows.length ? h("div", { class: drawn ? "grid" : null }, drawn ? forest(rows, half()) : null, valueTable(rows)) : null];
 };
 const saved = (name, text) => h("a", { class: "button small", download: name, href: URL.createObjectURL(new Blob([text], { type: "text/plain" })) }, `save ${name}`);
 const longScript = (row, d) => {
@@ -13,10 +20,12 @@ const longScript = (row, d) => {
 };
 const shown = (row, d) => [
   d.text ? card("Program", code(d.text, "Program", true), h("p", { class: "dim small" }, "The smallest inputs that show it. ", h("code", {}, "tensor(shape, dtype, values)"), " is an input; the script spells it out.")) : null,
-  card("What is wrong", h("p", {}, d.explanation), d.reason ? h("p", { class: "dim" }, d.reason) : null, d.proof && d.values.length ? h("p", { class: "dim small" }, "These numbers are sums of entries with random weights; the proof and the script show one entry.") : null,
-    d.values.length ? h("div", { class: "grid" }, forest(d.values, half()), table(["", "value", "± error bar"], d.values.map((v) => [v.name, h("code", {}, v.text), finite(v.bar) ? v.bar.toExponential(1) : ""]))) : facts([["expected", h("code", {}, d.expected)], ["actual", h("code", {}, d.actual)]])),
-  d.proof ? card("Proof", proofText(d.proof), d.around ? drawnAround({ ...d.around, exact: Number(d.proof.exact) }, d.proof) : null) : null,
-  d.ladder.length > 2 && finite(d.numeric) ? card("How the difference quotient settles", ladder(d, room(900)), d.vote ? h("p", { class: "dim small" }, d.vote) : null) : null,
+  card("What is wrong", h("p", {}, d.explanation), d.reason ? h("p", { class: "dim" }, d.reason) : null, valuesShown(d.values),
+    d.values.rows.some((v) => v.truth) ? null : facts([["expected", h("code", {}, d.expected)], ["actual", h("code", {}, d.actual)]])),
+  d.proof ? card("Proof", proofText(d.proof)) : null,
+  aroundPoint(d.plots),
+  d.ladder.length > 2 && finite(d.numeric) ? card("How the difference quotient settles", ladder(d, room(900)), d.vote ? h("p", { class: "dim small" }, d.vote) : null,
+    h("details", {}, h("summary", {}, "What the oracle compared"), h("p", { class: "dim small" }, WEIGHTED), valueTable(d.compared))) : null,
   d.short ? card("Script", h("p", {}, d.short.told), h("p", { class: "dim small" }, "Exits with 1 while the bug is there. ", saved(`${row.file}.py`, d.short.script)), code(d.short.script, "script", true), h("h3", {}, "It prints"), code(d.short.output, "output"),
     h("details", {}, h("summary", {}, "The long script, which computes what the campaign did"), longScript(row, d))) : card("Script", longScript(row, d)),
   card(null, h("details", {}, h("summary", {}, "Text for an issue tracker"), h("p", { class: "small" }, saved(`${row.file}.md`, d.issue)), code(d.issue, "issue text"))),

@@ -4,10 +4,12 @@ const API_HEAD = [
   { key: "successRate", name: "success", width: "6.5rem", style: "num", cell: (r) => percent(r.success, r.mutants) },
   { key: "mismatchRate", name: "mismatch", width: "7rem", style: "num hide", cell: (r) => percent(r.mismatch, r.mutants) },
   { key: "errorRate", name: "error", width: "6rem", style: "num hide", cell: (r) => percent(r.error, r.mutants) },
+  { key: "undecidedRate", name: "undecided", width: "7.8rem", style: "num hide", cell: (r) => percent(r.undecided, r.mutants) },
+  { key: "excuse", name: "excuses", style: "hide", cell: (r) => h("span", { class: "dim small", title: r.excuse }, r.excuse) },
   { key: "pairsRate", name: "pairs met", width: "7rem", style: "num hide", cell: (r) => percent(r.pairsMet, r.pairs) },
   { key: "cpu", name: "seconds", width: "6.2rem", style: "num hide", cell: (r) => short(r.cpu) },
 ];
-data.campaigns.forEach((c) => c.apis.forEach((r) => Object.assign(r, { successRate: r.success / (r.mutants || 1), mismatchRate: r.mismatch / (r.mutants || 1), errorRate: r.error / (r.mutants || 1), pairsRate: r.pairs ? r.pairsMet / r.pairs : -1 })));
+data.campaigns.forEach((c) => c.apis.forEach((r) => Object.assign(r, { successRate: r.success / (r.mutants || 1), mismatchRate: r.mismatch / (r.mutants || 1), errorRate: r.error / (r.mutants || 1), undecidedRate: r.undecided / (r.mutants || 1), excuse: r.excuses.map(([name, n]) => `${name} ${count(n)}`).join(", "), pairsRate: r.pairs ? r.pairsMet / r.pairs : -1 })));
 
 const coverage = (where) => {
   const c = campaignAt(where), place = h("div"), told = h("p", { class: "dim small", role: "status" });

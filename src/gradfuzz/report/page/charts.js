@@ -12,6 +12,13 @@ const ticks = (low, high, most = 5) => {
   for (let x = Math.ceil(low / step) * step; x <= high + step * 1e-9; x += step) found.push(Math.abs(x) < step * 1e-9 ? 0 : x);
   return found;
 };
+// Ticks with as many digits as tell them apart.
+const marked = (found) => {
+  const most = Math.max(...found.map(Math.abs)), digits = found.length > 1 ? Math.min(15, Math.ceil(Math.log10(most / (found[1] - found[0]))) + 1) : 1;
+  return found.map((x) => [x, digits <= 3 || x === 0 ? short(x) : most >= 1e6 || most < 1e-3 ? x.toExponential(digits - 1).replace("e+", "e") : String(+x.toPrecision(digits))]);
+};
+// A scenario's name in little room.
+const brief = (name, letters) => (name.length > letters ? name.replace(/reverse/g, "rev").replace(/forward/g, "fwd").replace(/-over-/g, "∘") : name);
 const finite = (x) => typeof x === "number" && Number.isFinite(x);
 const path = (points) => {
   let pen = "M";
@@ -72,13 +79,13 @@ const forest = (rows, width) => {
   [low, high] = [low - margin, high + margin];
   const across = scale(low, high, name, width - 14), bottom = rows.length * row + 6;
   return figure("each scenario's value with its error bar", width, bottom + 24, [
-    known.length ? ticks(low, high, Math.max(2, Math.floor((width - name) / 110))).map((x) => [s("line", { class: "grid-line", x1: across(x), x2: across(x), y1: 4, y2: bottom }), s("text", { x: across(x), y: bottom + 16, "text-anchor": "middle" }, short(x))]) : null,
+    known.length ? marked(ticks(low, high, Math.max(3, Math.floor((width - name) / 90)))).map(([x, text]) => [s("line", { class: "grid-line", x1: across(x), x2: across(x), y1: 4, y2: bottom }), s("text", { x: across(x), y: bottom + 16, "text-anchor": "middle" }, text)]) : null,
     rows.map((r, i) => {
       const y = i * row + row / 2 + 4, style = r.fault ? "ad" : r.truth ? "truth" : "point", x = across(r.value);
-      const mark = !finite(r.value) ? s("text", { class: "ink", x: name + 8, y: y + 4 }, clip(r.text, 60)) : [
+      const mark = !finite(r.value) ? s("text", { class: "ink", x: name + 8, y: y + 4 }, r.known === "no number" ? r.known : clip(r.text, 24)) : [
         finite(r.bar) && r.bar > 0 ? s("line", { class: `whisker ${style}`, x1: Math.min(across(r.value - r.bar), x - 0.5), x2: Math.max(across(r.value + r.bar), x + 0.5), y1: y, y2: y }) : null,
         r.truth ? s("rect", { class: style, x: x - 4.5, y: y - 4.5, width: 9, height: 9, transform: `rotate(45 ${x} ${y})` }, s("title", {}, r.text)) : s("circle", { class: style, cx: x, cy: y, r: 5 }, s("title", {}, r.text))];
-      return [s("text", { class: "mono", x: name - 8, y: y + 4, "text-anchor": "end" }, clip(r.name, letters)), mark];
+      return [s("text", { class: "mono", x: name - 8, y: y + 4, "text-anchor": "end" }, clip(brief(r.name, letters), letters)), mark];
     })]);
 };
 
@@ -87,7 +94,7 @@ const ladder = (detail, width) => {
   const size = Math.abs(detail.numeric) || 1, floor = 2 ** -53, height = 260, left = 62, bottom = 40;
   const off = (x) => Math.max(Math.abs(x - detail.numeric) / size, floor);
   const points = detail.ladder.map(([step, slope]) => [step, off(slope)]).filter(([a, b]) => a > 0 && finite(b));
-  const wrong = detail.values.filter((row) => row.fault && finite(row.value)).map((row) => [row.name, off(row.value)]);
+  const wrong = detail.compared.filter((row) => row.fault && finite(row.value)).map((row) => [row.name, off(row.value)]);
   const all = [...points.map((p) => p[1]), ...wrong.map((w) => w[1]), ...(detail.numericError ? [Math.max(detail.numericError / size, floor)] : [])].map(Math.log10);
   const low = Math.floor(Math.min(...all)), high = Math.ceil(Math.max(...all)) + 1, steps = points.map((p) => Math.log10(p[0]));
   const across = scale(Math.min(...steps) - 0.3, Math.max(...steps) + 0.3, left, width - 14), up = scale(low, high, height - bottom, 14);
@@ -107,19 +114,30 @@ const ladder = (detail, width) => {
   legend([["fill0", "difference quotient: how far from where it settles, relative"], wrong.length ? ["bad", "AD: how far from there"] : null, detail.numericError ? ["good", "error bar of the quotient"] : null].filter(Boolean))];
 };
 
-// A function, or its derivative, around the point.
-const around = (title, xs, ys, at, marks, width) => {
-  const known = ys.filter(finite), height = 200, left = 58, bottom = 26;
-  let low = Math.min(...known), high = Math.max(...known);
-  const span = high - low || Math.abs(high) || 1, near = marks.filter((m) => finite(m.y) && m.y > low - 4 * span && m.y < high + 4 * span);
-  low = Math.min(low, ...near.map((m) => m.y)) - 0.08 * span;
-  high = Math.max(high, ...near.map((m) => m.y)) + 0.08 * span;
-  const across = scale(xs[0], xs[xs.length - 1], left, width - 14), up = scale(low, high, height - bottom, 22);
-  return figure(title, width, height, [
-    ticks(low, high, 4).map((y) => [s("line", { class: "grid-line", x1: left, x2: width - 14, y1: up(y), y2: up(y) }), s("text", { x: left - 6, y: up(y) + 4, "text-anchor": "end" }, short(y))]),
-    ticks(xs[0], xs[xs.length - 1], 5).map((x) => s("text", { x: across(x), y: height - bottom + 17, "text-anchor": "middle" }, short(x))),
-    s("line", { class: "axis", x1: across(at), x2: across(at), y1: 22, y2: height - bottom }),
-    s("path", { class: "line", d: path(xs.map((x, i) => [across(x), finite(ys[i]) ? up(ys[i]) : NaN])) }),
-    marks.map((m, i) => near.includes(m) ? s("circle", { class: m.style, cx: across(at), cy: up(m.y), r: 5 }, s("title", {}, m.name)) : s("text", { class: "ink", x: across(at) + 7, y: finite(m.y) && m.y < low ? height - bottom - 6 : 34 + 14 * i }, `${m.name}: ${m.text} ${finite(m.y) ? (m.y > high ? "↑" : "↓") : ""}`)),
-    s("text", { class: "ink", x: left, y: 12 }, title)]);
+// What is in sight: a pole would hide the rest, so the middle of the lines decides, and marks that are not far off.
+const sight = (numbers, marks) => {
+  const known = numbers.filter(finite).sort((a, b) => a - b), at = (share) => known[Math.round(share * (known.length - 1))];
+  const most = 4 * (at(0.9) - at(0.1)), inside = most > 0 ? known.filter((y) => y >= at(0.1) - most && y <= at(0.9) + most) : known;
+  let low = inside[0], high = inside[inside.length - 1];
+  const span = high - low || Math.abs(high) || 1, near = marks.filter((y) => finite(y) && y > low - 4 * span && y < high + 4 * span);
+  [low, high] = [Math.min(low, ...near), Math.max(high, ...near)];
+  const margin = 0.08 * (high - low || Math.abs(high) || 1);
+  return [low - margin, high + margin];
+};
+let clips = 0;
+// Lines around the point, and marks at it.
+const around = (panel, { axis, at, width: reach }, width) => {
+  const height = 216, left = 62, top = 24, right = width - 14, floor = height - 42, clipped = `clip-${(clips += 1)}`;
+  const [low, high] = sight(panel.lines.flatMap(([, ys]) => ys), panel.marks.map(([, y]) => y)), seen = (y) => finite(y) && y >= low && y <= high;
+  const across = scale(at - reach, at + reach, left, right), up = scale(low, high, floor, top), letters = (from) => Math.floor((width - from) / 6.8);
+  const points = (ys) => ys.map((y, i) => [across(at + reach * ((2 * i) / (ys.length - 1) - 1)), finite(y) ? Math.max(-1e4, Math.min(1e4, up(y))) : NaN]);
+  return figure(panel.title, width, height, [
+    s("clipPath", { id: clipped }, s("rect", { x: left, y: top, width: right - left, height: floor - top })),
+    marked(ticks(low, high, 4)).map(([y, text]) => [s("line", { class: "grid-line", x1: left, x2: right, y1: up(y), y2: up(y) }), s("text", { x: left - 6, y: up(y) + 4, "text-anchor": "end" }, text)]),
+    marked(ticks(at - reach, at + reach, Math.max(3, Math.floor((width - left) / 80)))).map(([x, text]) => s("text", { x: across(x), y: floor + 16, "text-anchor": "middle" }, text)),
+    s("line", { class: "axis", x1: across(at), x2: across(at), y1: top, y2: floor }),
+    s("g", { "clip-path": `url(#${clipped})` }, panel.lines.map(([name, ys, style]) => s("path", { class: `line ${style}`, d: path(points(ys)) }, s("title", {}, name)))),
+    panel.marks.filter(([, y]) => seen(y)).map(([name, y, text, style]) => s("circle", { class: style, cx: across(at), cy: up(y), r: 5 }, s("title", {}, `${name}: ${text}`))),
+    panel.marks.filter(([, y]) => !seen(y)).map(([name, y, text], i) => s("text", { class: "ink", x: across(at) + 7, y: top + 12 + 14 * i }, clip(`${name}: ${text}${finite(y) ? (y > high ? " ↑" : " ↓") : ""}`, letters(across(at))))),
+    s("text", { class: "ink", x: left, y: 13 }, clip(panel.title, letters(left))), s("text", { x: right, y: height - 6, "text-anchor": "end" }, clip(axis, letters(0)))]);
 };

@@ -62,7 +62,7 @@ const overview = (where) => {
         card("Where the time went", spent(c)), card("APIs that took the most time, in batches", busiest(c))),
       h("section", { class: "card" }, h("h2", {}, "What was not seen"),
         h("details", {}, h("summary", {}, `APIs that an excuse keeps from being tested: ${new Set(c.untested.map((u) => u[0])).size}`), table(["API", "excuse", "share", "mutants"], c.untested.slice(0, 200).map(([api, excuse, taken, all]) => [h("code", {}, api), excuse, percent(taken, all), `${count(taken)} of ${count(all)}`]))),
-        h("details", {}, h("summary", {}, `Why verdicts were undecided: ${plural(c.reasons.length, "excuse")}`), table(["excuse", "mutants"], c.reasons.map(([name, n]) => [name, count(n)]))),
+        h("details", {}, h("summary", {}, `Why verdicts were undecided: ${plural(c.reasons.length, "excuse")}`), table(["excuse", "mutants", "most often for"], c.reasons.map(([name, n, apis]) => [name, count(n), h("code", {}, apis)])), h("p", { class: "small" }, h("a", { href: "#/coverage?sort=-undecidedRate" }, "excuses by API"))),
         h("details", {}, h("summary", {}, `What the library refused: ${plural(c.refused.length, "kind")}`), c.refused.map(([kind, n, messages]) => [h("h3", {}, `${kind}: ${count(n)}`), table(["message", "times", "APIs"], messages.map(([text, times, apis]) => [text, count(times), h("code", {}, apis)]))])),
         c.lost.length ? h("details", {}, h("summary", {}, `Seen twice and not shown by the script: ${count(c.lost.reduce((sum, row) => sum + row[1], 0))} of ${count(c.seen)}`), table(["reason", "times"], c.lost.map(([why, n]) => [why, count(n)]))) : null),
     ] : null,

@@ -33,6 +33,9 @@ class AutogradFunctions(Functions):
             warnings.filterwarnings("ignore", "Output seems independent of input")  # then the derivative is zero, as it should be
             yield
 
+    def home_of(self, function: Any) -> str | None:
+        return super().home_of(getattr(function, "fun", function))  # a primitive says `autograd.tracer`
+
     def owns(self, value: Any) -> bool:
         return isinstance(value, (np.ndarray, np.floating)) or type(value).__name__ == "ArrayBox"
 

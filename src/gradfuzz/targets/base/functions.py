@@ -61,6 +61,10 @@ class Functions:
         """The function with its own parameters among the inputs, if it is an object that has any."""
         return function, inputs
 
+    def home_of(self, function: Any) -> str | None:
+        """The module that a function is written in."""
+        return getattr(function, "__module__", None)
+
     def owns(self, value: Any) -> bool:
         """Whether the value is a tensor of this library's."""
         raise NotImplementedError
@@ -106,6 +110,17 @@ class Functions:
         """What the fold gave, as arrays. It leaves out the outputs of nestings."""
         seen = function(xs) if outputs is None else outputs
         return Outcome([self.array(o) for o in seen], [self.array(r) for r in result], "r" in scenario.modes)
+
+    def recording(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
+        """The function where it may itself differentiate, which a check's session may keep it from; None where nothing does."""
+        return None
+
+    def watched(
+        self, function: Function, xs: Sequence[Any], names: Sequence[str], scenario: Scenario, us: Sequence[list[Array]], v: list[Array]
+    ) -> tuple[Outcome, list[str]]:  # fmt: skip
+        """Plain reverse mode, and what is the matter beside a gradient that may well be right: it changes its inputs, it can be had
+        once only. This takes no further evaluation of the function."""
+        return self.derivative(function, xs, scenario, us, v), []
 
     def training_step(self, call: Function, arrays: Sequence[Array], dtypes: Sequence[str]) -> Callable[[], Any] | None:
         """Forward and backward on tensors that stay, as parameters do; None where nothing stays between two runs."""

@@ -6,9 +6,13 @@ written down; the rest is the same for all. What is heard becomes seeds: shapes,
 
 from __future__ import annotations
 
+import ast
+import functools
 import importlib
 import inspect
 import pkgutil
+import sys
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -51,6 +55,9 @@ class Rule:
 class HandWritten(ABC):
     """The rules of one package. `write` gets each seed as soon as it is heard: whoever is killed leaves what was learnt."""
 
+    # Kinds of rules that nobody can stand before: what is found, and heard, is the package's function that calls one.
+    CALLERS: frozenset[str] = frozenset()
+
     def __init__(self, package: str, write: Callable[[dict[str, Any]], None], contents: bool = False) -> None:
         self.package, self.write, self.contents = package, write, contents
         self.rules: dict[tuple[str, str], Rule] = {}
@@ -80,20 +87,42 @@ class HandWritten(ABC):
         """Whether a module is the package's own."""
         return isinstance(module, str) and (module == self.package or module.startswith(self.package + "."))
 
-    def find(self) -> list[str]:
-        """Import the whole package and note its rules; returns what could not be imported, and why."""
-        failed = []
+    def find(self, hearing: bool = False) -> list[str]:
+        """Import the whole package and note its rules; returns what could not be imported, and why.
+
+        With `hearing`, the functions that call a rule which cannot be heard itself are stood before.
+        """
+        failed: list[str] = []
+        callers: list[tuple[Any, Rule]] = []
         for name in [self.package, *self._submodules()]:
             try:
                 module = importlib.import_module(name)
+                found = list(self.rules_in(module))
             except (KeyboardInterrupt, MemoryError):
                 raise
             except BaseException as error:
                 failed.append(f"{name}: {type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}")
                 continue
-            for rule, place, kind in self.rules_in(module):
-                self._noted(rule, module.__name__, place, kind)
+            for rule, place, kind in found:
+                noted = self._noted(rule, module.__name__, place, kind)
+                if hearing and kind in self.CALLERS and inspect.isfunction(rule):
+                    callers.append((rule, noted))
+        for function, noted in callers:
+            self._stand_before(function, noted)
         return failed
+
+    def _stand_before(self, function: Any, rule: Rule) -> None:
+        """Hear a function wherever the package has hold of it."""
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            result = function(*args, **kwargs)
+            self.heard(rule.module, rule.name, rule.kind, args, kwargs)
+            return result
+
+        for module in [m for name, m in list(sys.modules.items()) if self.belongs(name)]:
+            for name in [name for name, value in list(vars(module).items()) if value is function]:
+                setattr(module, name, call)
 
     def _submodules(self) -> Iterator[str]:
         try:
@@ -162,3 +191,18 @@ class HandWritten(ABC):
                 rule.reason = ""
                 self.heard(rule.module, rule.name, rule.kind, tensors, {})
                 break
+
+
+def called_in(function: Any) -> set[str]:
+    """What a function's own text calls, as it is written there: `lax.custom_root`, `ops.mine.f`."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return set()
+    return {_dotted(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+
+
+def _dotted(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""

@@ -45,7 +45,8 @@ def from_signature(function: Any, documentation: str, skip: int = 0, left_out: t
         default = None if required else parameter.default
         kind = "starred" if starred else _kind(hints.get(parameter.name), default)
         words = words_of(parameter.name, documentation) if kind == "str" else ()
-        parameters.append(Parameter(parameter.name, kind, required, parameter.kind is parameter.KEYWORD_ONLY, default, words))
+        nothing = kind == "tensor" and parameter.default is None
+        parameters.append(Parameter(parameter.name, kind, required, parameter.kind is parameter.KEYWORD_ONLY, default, words, nothing))
     return [tuple(parameters)] if parameters and not all(p.kind == "starred" for p in parameters) else []
 
 

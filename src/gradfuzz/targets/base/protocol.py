@@ -61,11 +61,12 @@ class Parameter:
     """One parameter of one way to call an API."""
 
     name: str
-    kind: str  # tensor, tensors, int, ints, float, floats, number, bool, str, starred, other
+    kind: str  # tensor, tensors, int, ints, float, floats, number, bool, str, type, starred, other
     required: bool
     keyword: bool = False  # to be given by name only
     default: Any = None
-    words: tuple[str, ...] = ()  # what a string may be, as far as the documentation says
+    words: tuple[str, ...] = ()  # what a string may be, as far as the documentation says; of a type, its names in the library
+    nothing: bool = False  # it is a tensor, and None may stand in its place
 
 
 Overload = tuple[Parameter, ...]

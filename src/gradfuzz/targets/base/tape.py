@@ -145,10 +145,14 @@ def derivative(
 
 def _pulled(tape: Tape, current: Tensors, leaves: Tensors, weights: Tensors, again: bool) -> Tensors:
     """Gradients of ⟨weights, current⟩. What does not hang on the tape has none."""
-    hanging = [(t, tape.cast(w, tape.dtype(t))) for t, w in zip(current, weights) if tape.recorded(t)]
+    hanging: dict[int, tuple[Any, Any]] = {}
+    for t, w in zip(current, weights):
+        if tape.recorded(t):
+            weight = tape.cast(w, tape.dtype(t))
+            hanging[id(t)] = (t, hanging[id(t)][1] + weight if id(t) in hanging else weight)  # a cell returns its state twice
     if not hanging:
         return [None for _ in leaves]
-    found = tape.gradients([t for t, _ in hanging], leaves, [w for _, w in hanging], again)
+    found = tape.gradients([t for t, _ in hanging.values()], leaves, [w for _, w in hanging.values()], again)
     for gradient, leaf in zip(found, leaves):
         if gradient is not None and (tuple(gradient.shape) != tuple(leaf.shape) or tape.dtype(gradient) != tape.dtype(leaf)):
             theirs, ours = (f"{tape.dtype(t)}{list(t.shape)}" for t in (gradient, leaf))

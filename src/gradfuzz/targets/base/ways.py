@@ -27,12 +27,14 @@ class Way:
     name: str
     about: str = ""
     cost: float = 0.5  # of a mutant whose shapes and types were met before
+    turns: int = 1  # that it has where another has one
     compiles: float = 0.0  # of other shapes and types, on top
     scenarios: tuple[Scenario, ...] = USUAL
     walls: str = STRICT  # what it needs of a worker's walls
     patience: float = 1.0  # by how much longer than others a mutant may take in it
     precision: str = ""  # the element type that it computes in, where it is a lower one than the inputs'
     loose: bool = False  # it may be another function: where its outputs differ nothing is said
+    same_draws: bool = False  # it promises the random numbers of the plain way
     stages: tuple[str, ...] = ()
     default: bool = True  # worth its cost in an ordinary campaign
     of_its_own: bool = False  # what it finds is its own fault, whichever API shows it: one finding for all of them

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
-import textwrap
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,17 +10,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gradfuzz.targets.base.handwritten import HandWritten
+from gradfuzz.targets.base.handwritten import HandWritten, called_in
 from gradfuzz.targets.base.recording import Note
 from gradfuzz.targets.jax.recording import Call
 
 KINDS = {jax.custom_jvp: "jax.custom_jvp", jax.custom_vjp: "jax.custom_vjp"}
 # Their derivative is that of an equation which the solution is said to satisfy.
-IMPLICIT = ("custom_root", "custom_linear_solve")
+IMPLICIT, EQUATION = ("custom_root", "custom_linear_solve"), "jax.lax.custom_root"
 
 
 class JaxHandWritten(HandWritten):
     """A package's functions with rules of their own."""
+
+    CALLERS = frozenset({EQUATION})
 
     def listen(self) -> None:
         owner = self
@@ -30,14 +30,14 @@ class JaxHandWritten(HandWritten):
             _stand_before(kind, named, owner)
 
     def rules_in(self, module: Any) -> Iterator[tuple[Any, str, str]]:
-        for name, value in list(vars(module).items()):
+        for name, value in [(name, value) for name, value in vars(module).items() if callable(value)]:
             rule = getattr(value, "__wrapped__", value) if not isinstance(value, tuple(KINDS)) else value
             for kind, named in KINDS.items():
                 # Behind a `jit` the rule is what is wrapped; what people call is what has the name.
                 if isinstance(rule, kind) and getattr(value, "__module__", None) == module.__name__:
                     yield value, name, named
             if inspect.isfunction(value) and value.__module__ == module.__name__ and _solves(value):
-                yield value, name, "jax.lax.custom_root"
+                yield value, name, EQUATION
 
     def arguments(self, rule: Any) -> list[inspect.Parameter]:
         fixed = tuple(getattr(getattr(rule, "__wrapped__", rule), "nondiff_argnums", ()) or getattr(rule, "nondiff_argnums", ()))
@@ -66,9 +66,4 @@ def _stand_before(kind: Any, named: str, owner: HandWritten) -> None:
 
 def _solves(function: Any) -> bool:
     """Whether a function's own text calls one of those that differentiate an equation."""
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, TypeError, SyntaxError, ValueError):
-        return False
-    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    return any((f.attr if isinstance(f, ast.Attribute) else getattr(f, "id", "")) in IMPLICIT for f in calls)
+    return any(call.rpartition(".")[2] in IMPLICIT for call in called_in(function))

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import oneflow as flow
 
-from gradfuzz.targets.base.functions import Unsupported
 from gradfuzz.targets.base.tape import Function
-
-_BORN = os.getpid()  # the process that started OneFlow
 
 
 class _Graph(flow.nn.Graph):  # type: ignore[misc]
@@ -26,8 +22,6 @@ class _Graph(flow.nn.Graph):  # type: ignore[misc]
 
 def graph(point: Any) -> Function:
     """`nn.Graph`: the calls are compiled as a whole. It has gradients inside a training step alone, which is no function of F's inputs."""
-    if os.getpid() != _BORN:
-        raise Unsupported("a forked process has none of the threads that OneFlow runs graphs on")
     made = _Graph(point.function)
     return lambda xs: made(*xs)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -38,11 +40,13 @@ class TensorflowHandWritten(HandWritten):
             setattr(call, MARK, True)
             return call
 
-        tf.custom_gradient = custom_gradient
+        for place in places(original):
+            place.custom_gradient = custom_gradient
 
     def rules_in(self, module: Any) -> Iterator[tuple[Any, str, str]]:
         for name, value in list(vars(module).items()):
-            if getattr(value, MARK, False) and value.__module__ == module.__name__:
+            # Asking a module that loads itself late for anything loads it.
+            if inspect.isfunction(value) and getattr(value, MARK, False) and value.__module__ == module.__name__:
                 yield value, name, KIND
 
     def note(self, path: str) -> Note:
@@ -50,3 +54,8 @@ class TensorflowHandWritten(HandWritten):
 
     def tensor(self, shape: tuple[int, ...], seed: int) -> Any:
         return tf.constant(np.random.default_rng(seed).standard_normal(shape))
+
+
+def places(function: Any) -> list[Any]:
+    """Modules that have hold of the decorator: the public ones, and the one that others will take it from."""
+    return [module for module in list(sys.modules.values()) if getattr(module, "__dict__", {}).get("custom_gradient") is function]

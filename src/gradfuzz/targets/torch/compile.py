@@ -102,6 +102,8 @@ def prepare(ways: Sequence[str]) -> None:
         from torch._inductor.runtime.cache_dir_utils import cache_dir
 
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = cache_dir()  # the same for all workers, whose temporary folders are their own
+    if torch.backends.cuda.is_built():
+        return  # compiling asks a device's runtime for its state, which bears no fork either: each worker begins anew
     with torch.no_grad():
         for backend in sorted(backends):
             torch.compile(lambda x: torch.sin(x) + 1, backend=backend, dynamic=False)(torch.ones(2, dtype=torch.float64))

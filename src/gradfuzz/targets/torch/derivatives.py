@@ -50,8 +50,11 @@ def nested(function: Function, xs: Tensors, modes: Modes, us: Sequence[Tensors],
     return Outcome([to_numpy(o) for o in outputs], [to_numpy(r) for r in result], "r" in modes)
 
 
-def reverse(function: Function, xs: Tensors, u: Sequence[Array], v: Tensors, taped: list[torch.Tensor]) -> Outcome:
-    """Order one on the tape; `u` are arrays in double precision. `taped` gets the outputs that hang on it, whatever backward does then."""
+def reverse(function: Function, xs: Tensors, u: Sequence[Array], v: Tensors, taped: list[torch.Tensor], keep: bool = False) -> Outcome:
+    """Order one on the tape; `u` are arrays in double precision. `taped` gets the outputs that hang on it, whatever backward does then.
+
+    With `keep` the graph can be gone through again.
+    """
     leaves = [x.detach().requires_grad_() for x in xs]
     set_grad(True)
     try:
@@ -63,7 +66,7 @@ def reverse(function: Function, xs: Tensors, u: Sequence[Array], v: Tensors, tap
     if not taped:
         raise NoGradient("no output depends on a differentiable input")
     weights = [c if c.dtype == o.dtype else c.to(o.dtype) for o, c in zip(outputs, v) if o.requires_grad]
-    grads = _run_backward(tuple(taped), tuple(weights), False, False, tuple(leaves), True, False)
+    grads = _run_backward(tuple(taped), tuple(weights), keep, False, tuple(leaves), True, False)
     return Outcome([to_numpy(o.detach()) for o in outputs], [along(grads, u)], True, flags)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -16,13 +17,16 @@ from gradfuzz.targets.base.functions import Array, Function, Functions
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.refusals import Refusals
 from gradfuzz.targets.base.scenario import Scenario
-from gradfuzz.targets.torch.derivatives import NoGradient, forward, nested, reverse
+from gradfuzz.targets.torch.derivatives import NoGradient, along, forward, nested, reverse
 from gradfuzz.targets.torch.leaks import nothing_left
 from gradfuzz.targets.torch.modules import functional_call
 from gradfuzz.targets.torch.point import RNG_SEED, TorchPoint
 from gradfuzz.targets.torch.refusals import TorchRefusals
 from gradfuzz.targets.torch.tensors import to_numpy
 from gradfuzz.targets.torch.ways import DERIVATIVES, FUNCTIONS, WAYS
+
+# Two passes over one graph may differ by the order of sums and by nothing else.
+SAME = 1e-6
 
 
 class TorchFunctions(Functions):
@@ -102,12 +106,41 @@ class TorchFunctions(Functions):
                 return point.in_tape(FUNCTIONS[way](point), xs, modes, directions, weights)
             return DERIVATIVES[way](point, xs, modes, directions, weights)
 
-    def _reverse(self, function: Function, xs: Sequence[Any], u: list[Array], v: list[Any]) -> Outcome:
+    def _reverse(
+        self, function: Function, xs: Sequence[Any], u: list[Array], v: list[Any], taped: list[Any] | None = None, keep: bool = False
+    ) -> Outcome:  # fmt: skip
         try:
-            return _undeclared(reverse(function, xs, u, v, []))
+            return _undeclared(reverse(function, xs, u, v, [] if taped is None else taped, keep))
         except NoGradient:
             outputs = [self.array(o) for o in function(xs)]
             return Outcome(outputs, [np.float64(0.0)], True)
+
+    def recording(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        # A force is the gradient of an energy, and so on: `torch.autograd.grad` inside a function wants the tape.
+        @functools.wraps(function)
+        def call(*args: Any) -> Any:
+            with torch.enable_grad():
+                return function(*args)
+
+        return call
+
+    def watched(
+        self, function: Function, xs: Sequence[Any], names: Sequence[str], scenario: Scenario, us: Sequence[list[Array]], v: list[Array]
+    ) -> tuple[Outcome, list[str]]:  # fmt: skip
+        weights = [torch.from_numpy(np.asarray(a)) for a in v]
+        watch, taped = _Watch(function), []  # type: tuple[_Watch, list[Any]]
+        outcome = self._reverse(watch, xs, us[0], weights, taped, keep=True)
+        told = watch.changed(names)
+        if taped:
+            given = [c.to(o.dtype) for o, c in zip(watch.outputs, weights) if o.requires_grad]
+            try:
+                again = along(torch.autograd.grad(taped, watch.leaves, given, retain_graph=True, allow_unused=True), us[0])
+            except RuntimeError as error:
+                return outcome, [*told, f"a second backward pass over the same graph raises: {str(error).splitlines()[0][:200]}"]
+            first = float(outcome.result[0])
+            if abs(again - first) > SAME * max(abs(again), abs(first)):
+                told.append("a second backward pass over the same graph gives another gradient")
+        return outcome, told
 
     def training_step(self, call: Function, arrays: Sequence[Array], dtypes: Sequence[str]) -> Callable[[], Any]:
         tensors = [self.tensor(np.array(a), d).requires_grad_() for a, d in zip(arrays, dtypes)]
@@ -150,6 +183,27 @@ class OwnPoint(TorchPoint):
 def _on_copies(function: Function) -> Function:
     """A function that writes to its inputs may do so, as it may write to any tensor that is not a leaf."""
     return lambda xs: function([x.clone() for x in xs])
+
+
+class _Watch:
+    """A function on copies of its inputs, with an eye on them."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+
+    def __call__(self, xs: Sequence[Any]) -> list[Any]:
+        self.leaves, self.given = list(xs), [x.clone() for x in xs]
+        self.nodes = [x.grad_fn for x in self.given]
+        self.outputs = list(self.function(self.given))
+        return self.outputs
+
+    def changed(self, names: Sequence[str]) -> list[str]:
+        """Inputs that were written to without autograd's knowledge: what does so in its sight gives them another node."""
+        return [
+            f"it changes its input {name} behind autograd's back: gradients of whatever else uses that tensor are wrong"
+            for name, leaf, seen, node in zip(names, self.leaves, self.given, self.nodes)
+            if seen.grad_fn is node and not torch.equal(torch.nan_to_num(leaf.detach()), torch.nan_to_num(seen.detach()))
+        ]
 
 
 def _undeclared(outcome: Outcome) -> Outcome:

@@ -1,4 +1,8 @@
-"""Derivatives that people write for PyTorch: subclasses of `torch.autograd.Function`, and operators with `register_autograd`."""
+"""Derivatives that people write for PyTorch: subclasses of `torch.autograd.Function`, and operators with a gradient in `torch.library`.
+
+An operator that `custom_op` made is an object of its module. One that was registered by its name alone (`register_autograd("mine::f", …)`,
+a kernel for `Autograd`) is not: there the functions are found that call `torch.ops.mine.f`.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +15,17 @@ import numpy as np
 import torch
 
 from gradfuzz.program.model import DISCRETE, DTYPES, Expr, Let, Name, Ref, Tensor
-from gradfuzz.targets.base.handwritten import HandWritten
+from gradfuzz.targets.base.handwritten import HandWritten, called_in
 from gradfuzz.targets.base.recording import Note
 from gradfuzz.targets.torch.tensors import to_numpy
 
-FUNCTION, OPERATOR = "torch.autograd.Function", "torch.library operator"
+FUNCTION, OPERATOR, REGISTERED = "torch.autograd.Function", "torch.library operator", "torch.library registration"
 
 
 class TorchHandWritten(HandWritten):
     """A package's Functions and operators."""
+
+    CALLERS = frozenset({REGISTERED})
 
     def listen(self) -> None:
         original = torch.autograd.Function.__dict__["apply"].__func__
@@ -43,13 +49,15 @@ class TorchHandWritten(HandWritten):
             custom.__call__ = call
 
     def rules_in(self, module: Any) -> Iterator[tuple[Any, str, str]]:
-        custom = _operator_class()
+        custom, registered = _operator_class(), _registered()
         for name, value in list(vars(module).items()):
             if inspect.isclass(value) and issubclass(value, torch.autograd.Function) and value.__module__ == module.__name__:
                 if "backward" in _defined(value) or "jvp" in _defined(value):
                     yield value, f"{value.__qualname__}.apply", FUNCTION
             elif custom is not None and isinstance(value, custom) and _differentiated(value, module):
                 yield value, name, OPERATOR
+            elif registered and inspect.isfunction(value) and value.__module__ == module.__name__ and _operators(value) & registered:
+                yield value, name, REGISTERED
 
     def note(self, path: str) -> Note:
         return _Call(path, self.contents)
@@ -73,6 +81,20 @@ def _defined(kind: type) -> set[str]:
 def _differentiated(operator: Any, module: Any) -> bool:
     """Whether an operator of the module's own has a gradient registered."""
     return operator._init_fn.__module__ == module.__name__ and getattr(operator, "_backward_fn", None) is not None
+
+
+def _registered() -> set[str]:
+    """Operators with a kernel for autograd, as `namespace.name`; those of `custom_op` only with a gradient."""
+    made = getattr(getattr(getattr(torch, "_library", None), "custom_ops", None), "OPDEFS", {})
+    without = {name.replace("::", ".") for name, operator in dict(made).items() if getattr(operator, "_backward_fn", None) is None}
+    kernels = [key.split("/") for key in getattr(torch.library, "_impls", ()) if key.endswith("/Autograd")]
+    return {".".join(parts[:2]).split(".default")[0] for parts in kernels} - without
+
+
+def _operators(function: Any) -> set[str]:
+    """What a function's own text calls under `torch.ops`, as `namespace.name`."""
+    found = (call.partition("ops.") for call in called_in(function))
+    return {".".join(rest.split(".")[:2]) for before, ops, rest in found if ops and before in ("", "torch.")}
 
 
 def _operator_class() -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -21,7 +22,10 @@ _KINDS = {
     "bool": "bool", "Optional[bool]": "bool", "str": "str", "Optional[str]": "str", "List[int]": "ints", "Optional[List[int]]": "ints",
     "List[float]": "floats", "Optional[List[float]]": "floats",
 }  # fmt: skip
-_LEFT_OUT = ("device", "dtype")
+_LEFT_OUT = ("device",)
+# Schemas say that an element type is a whole number. These stand for all: a wider one, a narrower one, one that has no derivative.
+_TYPE = "dtype"
+_TYPES = ("torch.complex128", "torch.float32", "torch.int64")
 
 _KNOWN: dict[str, list[Overload]] = {}
 
@@ -42,8 +46,13 @@ def _overloads(path: str, found: Any) -> list[Overload]:
         return [_from_schema(schema, "") for schema in getattr(found, "_schemas", {}).values()] or [_from_schema(found._schema, "")]
     documentation = inspect.getdoc(found) or ""
     if isinstance(found, type):
-        return from_signature(getattr(found, "__init__"), documentation, 1, _LEFT_OUT)  # noqa: B009
-    return from_signature(found, documentation, 0, _LEFT_OUT) or _from_operators(path, documentation)
+        return from_signature(getattr(found, "__init__"), documentation, 1, (*_LEFT_OUT, _TYPE))  # noqa: B009
+    return [_typed(way) for way in from_signature(found, documentation, 0, _LEFT_OUT)] or _from_operators(path, documentation)
+
+
+def _typed(overload: Overload) -> Overload:
+    """The same with its element type as one; that of a module is what its parameters have, and no part of the function."""
+    return tuple(replace(p, kind="type", words=_TYPES) if p.name == _TYPE else p for p in overload)
 
 
 def _from_operators(path: str, documentation: str) -> list[Overload]:
@@ -72,5 +81,6 @@ def _from_schema(schema: Any, documentation: str) -> Overload:
         required = not argument.has_default_value()
         default = argument.default_value if argument.has_default_value() else None
         words = words_of(argument.name, documentation) if kind == "str" else ()
-        parameters.append(Parameter(argument.name, kind, required, bool(argument.kwarg_only), default, words))
-    return tuple(parameters)
+        nothing = str(argument.type) == "Optional[Tensor]"
+        parameters.append(Parameter(argument.name, kind, required, bool(argument.kwarg_only), default, words, nothing))
+    return _typed(tuple(parameters))

@@ -1,7 +1,7 @@
 """Other ways to the same derivatives. A way puts another function in F's place, or another derivative in that of the tape and dual numbers.
 
-What compiles is in compile.py, what calls another form of an operator in forms.py, what comes before or between calls in again.py, rules of
-a user's own in own_rule.py. A way that a release lacks is unsupported.
+What compiles is in compile.py, what a compiler would compute with in decompose.py, what calls another form of an operator in forms.py, what
+comes before or between calls in again.py, rules of a user's own in own_rule.py. A way that a release lacks is unsupported.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import torch
 from gradfuzz.targets.base.nesting import derivative as folded
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Modes
-from gradfuzz.targets.torch import again, forms
+from gradfuzz.targets.torch import again, decompose, forms
 from gradfuzz.targets.torch.compile import BACKENDS, HasF, compiled, compiled_around, compiled_function, outcome
 from gradfuzz.targets.torch.derivatives import Function, NestingUnsupported, Tensors
 from gradfuzz.targets.torch.layouts import lay_out
@@ -264,6 +264,7 @@ DERIVATIVES: dict[str, InPlaceOfD] = {
     "batched": eagerly(vmap_of_grad),
     "batched-inside": eagerly(grad_of_vmap),
     "jacobian": eagerly(jacobian),
+    decompose.NAME: decompose.decomposed_as_it_runs,
     **{name: compiled(backend) for name, backend in BACKENDS.items()},
     "compiled-outside": compiled_around(by_transforms),
     "compiled-batched": compiled_around(vmap_of_grad),
@@ -284,4 +285,4 @@ DERIVATIVES.update({
     **{f"hook-{name}": with_rule(DERIVATIVES[name], Hooked) for name in HOOKED},
 })  # fmt: skip
 WAYS = (*DERIVATIVES, *FUNCTIONS)
-COMPILED = tuple(name for name in WAYS if "compiled-" in name or name.endswith(tuple(BACKENDS)))
+COMPILED = (decompose.NAME, *(name for name in WAYS if "compiled-" in name or name.endswith(tuple(BACKENDS))))
