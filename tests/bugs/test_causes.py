@@ -161,6 +161,25 @@ def test_a_composite_is_wrong_because_an_operator_inside_it_is():
     assert len(bugs_of([inside, other])) == 2 and len(bugs_of([outer, other])) == 2  # two composites share no cause by a part alone
 
 
+def test_two_operators_that_one_composite_calls_are_two_bugs():
+    sine, norm = made("torch.sin", rule="SinBackward0"), made("torch.norm", rule="NormBackward0")
+    outer = made("torch.nn.Foo", rules=("SinBackward0", "NormBackward0"))
+    assert sorted(len(bug.findings) for bug in bugs_of([sine, outer, norm])) == [1, 1, 1]
+    assert sorted(len(bug.findings) for bug in bugs_of([sine, outer])) == [2]
+
+
+def test_an_operator_explains_what_looks_like_it():
+    sine = made("torch.sin", rule="SinBackward0")
+    assert len(bugs_of([sine, made("torch.nn.Foo", "nonfinite", rules=("SinBackward0",))])) == 2
+    assert len(bugs_of([sine, made("torch.nn.Foo", "tail", rules=("SinBackward0",))])) == 1
+
+
+def test_densities_of_two_distributions_are_two_functions():
+    text = 'x = tensor((), "float64", full(0.5))\ny = jax.scipy.stats.{}.pdf(x)\n'
+    pair = [made(f"jax.scipy.stats.{name}.pdf", target="jax", text=text.format(name)) for name in ("norm", "gamma")]
+    assert len(bugs_of(pair)) == 2
+
+
 @pytest.mark.parametrize("target", ["torch", "jax", "tensorflow"])
 def test_what_a_folder_says_of_names_is_used(target):
     names = names_of(target)

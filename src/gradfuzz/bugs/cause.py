@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 
 from gradfuzz.bugs.names import names_of
 from gradfuzz.findings.finding import Finding
-from gradfuzz.oracles.verdict import GRADIENT, INTERNAL, MALFORMED, STATUS, VALUE, Verdict
+from gradfuzz.oracles.verdict import ACCURACY, GRADIENT, INTERNAL, MALFORMED, STATUS, TAIL, VALUE, Verdict
 from gradfuzz.targets.base.scenario import Modes
 
 # So much of a complaint tells it apart from others; what comes later are the names and numbers of the call that met it.
 TELLING_WORDS = 12
 # A function's name of so many letters does not stand in a complaint by chance.
 TELLING = 8
+# Kinds that are one to who compares: a number that is off.
+COARSER = {ACCURACY: GRADIENT, TAIL: GRADIENT}
 # A complaint's subject where whoever calls is not to blame; it may say at which order.
 ANYBODY = "any"
 
@@ -27,23 +29,45 @@ def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
             i = group[i]
         return i
 
+    def join(i: int, j: int) -> None:
+        group[max(root(i), root(j))] = min(root(i), root(j))
+
+    keys = [causes(finding) for finding in findings]
     alike: dict[tuple[str, ...], list[int]] = {}
-    for i, finding in enumerate(findings):
-        for key in causes(finding):
+    for i, shared in enumerate(keys):
+        for key in shared:
             alike.setdefault(key, []).append(i)
     for key, members in alike.items():
         for i, j in combinations(members, 2):
-            if root(i) != root(j) and _own(key, findings[i], findings[j]) and one_formula(findings[i], findings[j]):
-                group[max(root(i), root(j))] = min(root(i), root(j))
+            if root(i) != root(j) and (_of_both(key) or key == keys[i][0] == keys[j][0]) and one_formula(findings[i], findings[j]):
+                join(i, j)
+    parts: dict[int, set[int]] = {}  # of groups, those whose operator they may be wrong because of
+    for key, members in alike.items():
+        for i, j in permutations(() if _of_both(key) else members, 2):
+            if key == keys[j][0] != keys[i][0] and root(i) != root(j) and _one_symptom(findings[i], findings[j]):
+                parts.setdefault(root(i), set()).add(root(j))
+    for i, operators in parts.items():
+        if len(operators) == 1:  # of two operators that are wrong nobody knows which it is: and they are two bugs, whoever calls both
+            join(i, *operators)
     found: dict[int, list[Finding]] = {}
     for i, finding in enumerate(findings):
         found.setdefault(root(i), []).append(finding)
     return list(found.values())
 
 
-def _own(key: tuple[str, ...], a: Finding, b: Finding) -> bool:
-    """Whether a key is one of the two's own: two composites share no cause because they share a part."""
-    return key[1] in ("label", "says") or key in (causes(a)[0], causes(b)[0])
+def _of_both(key: tuple[str, ...]) -> bool:
+    """Whether a key is as good as any of a finding's: two composites share no cause because they share a part."""
+    return key[1] in ("label", "says")
+
+
+def _one_symptom(composite: Finding, operator: Finding) -> bool:
+    """Whether a composite shows what an operator does: the same kind of wrong number, from numbers of one kind, by one formula."""
+    kinds = [COARSER.get(f.kind, f.kind) for f in (composite, operator)]
+    return kinds[0] == kinds[1] and _complex(composite) == _complex(operator) and one_formula(composite, operator)
+
+
+def _complex(finding: Finding) -> bool:
+    return any(tensor.dtype.startswith("complex") for tensor in finding.program.inputs.values())
 
 
 def subject(finding: Finding) -> str:
@@ -58,7 +82,8 @@ def causes(finding: Finding) -> list[tuple[str, ...]]:
 
     An error is its message, whoever meets it; a wrong number is its rule's, or its function's; a way of running answers for itself; calls
     in place that are not recorded are not recorded for one reason. A label is given to a cause, so what carries the same one has the same.
-    An API that calls several operators shares the causes of their rules: `gathered` joins it to one of them, not to its like.
+    An API that calls several operators shares the causes of their rules: `gathered` joins it to one of them, if just one is wrong, and not
+    to its like.
     """
     names = names_of(finding.target)
     found = [(finding.target, *_cause(finding))]
