@@ -96,7 +96,9 @@ def test_a_round_from_the_prompt_to_the_report(place):
         asked_for = len(server.requests)
         again = invoke(*options)
         assert again.exit_code == 1 and len(server.requests) == asked_for, again.output  # the same command costs nothing
-        explained = invoke("explain", "wrong", "--base-url", server.url, "--model", "small")
+        findings = json.loads(invoke("findings", "--json").output)
+        planted = next(f["id"] for f in findings if f["title"] == "wrong gradient in reverse")
+        explained = invoke("explain", planted, "--base-url", server.url, "--model", "small")
     # What was asked: the documentation, the rules, the aims, each prompt its own.
     prompts = [request["messages"][-1]["content"] for request in server.requests if asked(request) == "program"]
     assert len(set(prompts)) == len(prompts) == 9
@@ -108,7 +110,6 @@ def test_a_round_from_the_prompt_to_the_report(place):
     rows = [json.loads(line) for line in (place / "gradfuzz-llm" / "seeds.jsonl").read_text().splitlines()]
     assert {row["api"] for row in rows} == set(APIS) and all(row["source"].startswith("llm:small:") for row in rows)
     assert not (place / "canary").exists()
-    findings = json.loads(invoke("findings", "--json").output)
     assert {f["api"] for f in findings if f["label"] == "new"} == {"planted_torch.wrong_backward"}
     by_itself = [f["title"] for f in findings if f["program"].count(" = ") == 2]
     assert by_itself == ["wrong gradient in reverse"]  # behind another call there may be that one's faults
