@@ -145,41 +145,34 @@ def test_not_a_number_at_the_zero_of_a_norm_is_a_finding():
     assert kinds == ["nonfinite"]
 
 
+class OtherwiseUnderAD(NumpyTarget):
+    """Its outputs are `changed` where it is differentiated."""
+
+    changed = None
+
+    def point(self, program, arrays=None):
+        point = super().point(program)
+        run = point.run
+
+        def otherwise(scenario, *rest):
+            outcome = run(scenario, *rest)
+            if scenario.modes:
+                outcome.outputs = [self.changed(o) for o in outcome.outputs]
+            return outcome
+
+        point.run = otherwise
+        return point
+
+
 def test_which_infinity_comes_of_an_infinite_input_says_nothing():
-    class Fickle(NumpyTarget):
-        def point(self, program, arrays=None):
-            point = super().point(program)
-            run = point.run
-
-            def otherwise(scenario, *rest):
-                outcome = run(scenario, *rest)
-                if scenario.modes:
-                    outcome.outputs = [np.where(np.isnan(o), -np.inf, o) for o in outcome.outputs]
-                return outcome
-
-            point.run = otherwise
-            return point
-
-    same = Fickle(lambda x: np.where(np.isfinite(x), x, np.nan), diagonal(np.ones_like))
+    same = OtherwiseUnderAD(lambda x: np.where(np.isfinite(x), x, np.nan), diagonal(np.ones_like))
+    same.changed = lambda o: np.where(np.isnan(o), -np.inf, o)
     seen = examine(same, program("planted(normal(seed=1), float('inf'), 3)"), ONE)
     assert not seen.findings and any(v.oracle == "value" for v in seen.verdicts)
 
 
 @pytest.mark.parametrize(("size", "wrong"), [("1e-310", False), ("1e-300", True)])
 def test_below_the_smallest_normal_number_outputs_may_differ_in_what_the_format_loses(size, wrong):
-    class Rounding(NumpyTarget):
-        def point(self, program, arrays=None):
-            point = super().point(program)
-            run = point.run
-
-            def otherwise(scenario, *rest):
-                outcome = run(scenario, *rest)
-                if scenario.modes:
-                    outcome.outputs = [o * (1 + 1e-12) for o in outcome.outputs]
-                return outcome
-
-            point.run = otherwise
-            return point
-
-    seen = examine(Rounding(lambda x: x, diagonal(np.ones_like)), program(f"full({size})"), ONE)
-    assert any(v.oracle == "value" for v in seen.findings) == wrong
+    rounding = OtherwiseUnderAD(lambda x: x, diagonal(np.ones_like))
+    rounding.changed = lambda o: o * (1 + 1e-12)
+    assert any(v.oracle == "value" for v in examine(rounding, program(f"full({size})"), ONE).findings) == wrong

@@ -1,6 +1,6 @@
 """The compiler's decompositions without the compiler: operators, and those that their derivatives call, are replaced as they run.
 
-A thousandth of what a compilation costs, so that every mutant can afford it; what it shows is what `torch.compile` computes with.
+Some three plain calls rather than a compilation, so that every mutant can afford it; what it shows is what `torch.compile` computes with.
 """
 
 from __future__ import annotations
