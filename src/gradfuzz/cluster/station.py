@@ -21,7 +21,7 @@ from gradfuzz.pool.pool import Pool
 
 START_LIMIT = 600.0  # seconds: a library may be read from a network's disk
 TURN = 0.05  # seconds that a turn waits for workers: so late may a new job be seen
-# A message costs milliseconds on both sides, a batch some tens of them: while workers have more to do, what they say is gathered for so long.
+# A message costs milliseconds on both sides, a batch some tens: while workers have more to do, what they say is gathered for so long.
 GATHER = 0.05
 NOTE = ".trying"  # beside a job's file: what its worker was at
 
