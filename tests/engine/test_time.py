@@ -44,11 +44,11 @@ class Pool:
         self.jobs.add({"id": self.number, "do": do, "urgent": False})
         return self.number
 
-    def poll(self):
+    def poll(self, wait=BATCH):
         if self.hungry:
             self.refill()
         self.at = self.at or self.jobs.next(0)
-        self.clock.now += BATCH
+        self.clock.now += min(wait, BATCH)
         if self.stuck or self.at is None:
             return []
         done, self.at = self.at, None
