@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -85,6 +86,19 @@ def maker():
             return 2 * g
 
     return Inner.apply
+
+
+def doubled(x):
+    class Inner(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return 3 * g
+
+    return Inner.apply(x)
 '''
 TESTS = """
 import torch
@@ -96,6 +110,7 @@ def test_all():
     ops.TakesFunction.apply(torch.randn(3, requires_grad=True), torch.sin)
     ops.maker()(torch.randn(3, requires_grad=True))
     ops.halved(torch.randn(2, 2, requires_grad=True))
+    ops.doubled(torch.randn(2, requires_grad=True))
 """
 
 
@@ -111,6 +126,10 @@ def package(tmp_path_factory):
     return folder
 
 
+# As many as every derivative's first batches have.
+MUTANTS = "240"
+
+
 @pytest.fixture(scope="module")
 def scanned(package):
     """One scan for all that is said about it."""
@@ -118,7 +137,7 @@ def scanned(package):
         patch.chdir(package)
         patch.syspath_prepend(str(package))
         patch.setenv("PYTHONPATH", ":".join([str(package), *sys.path]))
-        arguments = ["scan", "scanned_package", "--time", "40s", "--workers", "1", "--store", "scan.db", "--", "python", "use.py"]
+        arguments = ["scan", "scanned_package", "--mutants", MUTANTS, "--workers", "1", "--store", "scan.db", "--", "python", "use.py"]
         result = CliRunner().invoke(app, arguments)
     return result, " ".join(result.output.split()), package
 
@@ -129,7 +148,8 @@ def test_a_wrong_backward_is_a_finding_and_its_healthy_neighbour_is_not(scanned)
     assert "scanned_package.ops._Soft.apply: wrong gradient in reverse" in text
     assert "scanned_package.ops.Healthy.apply: nothing found" in text
     kept = Store(package / "scan.db", create=False).findings()
-    assert {f.api for f in kept if "reverse" in f.title} == {"scanned_package.ops._Soft.apply", "scanned_package.ops.halved"}
+    wrong = ("_Soft.apply", "halved", "doubled")
+    assert {f.api for f in kept if "reverse" in f.title} == {f"scanned_package.ops.{name}" for name in wrong}
 
 
 def test_an_operator_registered_by_its_name_is_found_by_the_function_that_calls_it(scanned):
@@ -153,10 +173,27 @@ def test_its_script_imports_the_package_and_fails_by_itself(scanned, tmp_path):
 
 def test_what_cannot_be_called_is_listed_with_the_reason(scanned):
     _, text, _ = scanned
-    assert "7 hand-written derivatives" in text or "6 hand-written derivatives" in text
+    assert "8 hand-written derivatives in scanned_package, 5 of which can be called" in text
     assert "TakesFunction.apply (torch.autograd.Function): not called: an argument of type builtin_function_or_method" in text
+    assert "maker (torch.autograd.Function made inside): not called: what it returns is no tensor" in text
     assert "it is made inside maker, so no program can name it" in text
+    assert "doubled.<locals>" not in text  # the function that makes it and calls it stands for it
     assert "could not be imported: scanned_package.broken: ModuleNotFoundError" in text
+
+
+def test_a_scan_goes_on_with_what_was_heard(scanned, monkeypatch):
+    _, _, package = scanned
+    monkeypatch.chdir(package)
+    monkeypatch.syspath_prepend(str(package))
+    monkeypatch.setenv("PYTHONPATH", ":".join([str(package), *sys.path]))
+    result = CliRunner().invoke(app, ["scan", "scanned_package", "--resume", "--mutants", "250", "--workers", "1", "--store", "scan.db"])
+    text = " ".join(result.output.split())
+    assert result.exit_code == 1, result.output
+    assert "importing" not in text
+    assert "scanned_package.ops._Soft.apply: " in text and "scanned_package.ops.Healthy.apply: nothing found" in text
+    other = CliRunner().invoke(app, ["scan", "json", "--resume", "--store", "scan.db"])
+    assert other.exit_code == 2
+    assert "the last campaign in scan.db is no scan of json; leave --resume out" in " ".join(other.output.split())
 
 
 def test_a_recording_of_a_package_has_ranges_and_structure_and_no_numbers(package, monkeypatch):
@@ -286,3 +323,81 @@ def test_a_package_that_imports_tensorflow_by_another_name_is_heard(tmp_path, mo
     assert [rule.path for rule in rules.rules.values()] == ["compatible_rules.sine"]
     sys.modules["compatible_rules"].sine(tf.ones((2, 3), tf.float64))
     assert [row["api"] for row in heard] == ["compatible_rules.sine"]
+
+
+IMPLICIT = """
+import jax
+import jax.numpy as jnp
+
+
+def wrong(a):
+    return jax.lax.custom_root(lambda x: x * x - a, jnp.ones_like(a), lambda f, x: jnp.sqrt(a), lambda g, y: y / (2 * g(jnp.ones_like(y))))
+
+
+def healthy(a):
+    return jax.lax.custom_root(lambda x: x * x - a, jnp.ones_like(a), lambda f, x: jnp.sqrt(a), lambda g, y: y / g(jnp.ones_like(y)))
+"""
+
+
+def test_functions_that_solve_an_equation_are_found_heard_and_fuzzed(tmp_path, monkeypatch):
+    (tmp_path / "with_roots.py").write_text(IMPLICIT)
+    (tmp_path / "use.py").write_text(
+        "import jax.numpy as jnp, with_roots\n\nfor f in (with_roots.wrong, with_roots.healthy):\n    f(jnp.array([0.5, 2.0, 3.0]))\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", ":".join([str(tmp_path), *sys.path]))
+    arguments = ["--mutants", "30", "--workers", "1", "--order", "1", "--target", "jax", "--", "python", "use.py"]
+    result = CliRunner().invoke(app, ["scan", "with_roots", *arguments])
+    text = " ".join(result.output.split())
+    assert result.exit_code == 1, result.output
+    assert "2 hand-written derivatives in with_roots, 2 of which can be called" in text
+    assert "with_roots.wrong: wrong gradient in reverse, forward" in text
+    assert "with_roots.healthy: nothing found" in text
+
+
+RENAMED = """
+import jax
+import jax.numpy as jnp
+
+
+def _sine(x, flag):
+    return jnp.sin(x)
+
+
+sine = jax.custom_vjp(_sine, nondiff_argnums=(1,))
+sine.defvjp(lambda x, flag: (jnp.sin(x), x), lambda flag, x, g: (g * jnp.cos(x),))
+
+
+def inside(x):
+    @jax.custom_jvp
+    def cube(x):
+        return x**3
+
+    cube.defjvp(lambda xs, ts: (xs[0] ** 3, 3 * xs[0] ** 2 * ts[0]))
+    return cube(x)
+
+
+@jax.jit
+def behind(x):
+    return jax.custom_vjp(lambda x: x)(x)
+"""
+
+
+def test_a_rule_is_heard_under_the_name_that_programs_can_call_it_by(tmp_path, monkeypatch):
+    import jax
+
+    for kind in (jax.custom_jvp, jax.custom_vjp):
+        monkeypatch.setattr(kind, "__call__", kind.__call__)  # put back at the end
+    (tmp_path / "renamed_rules.py").write_text(RENAMED)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    heard = []
+    rules = homes()["jax"].part("handwritten")("renamed_rules", heard.append)
+    rules.listen()
+    assert rules.find(hearing=True) == []
+    assert {rule.name for rule in rules.rules.values()} == {"sine", "inside", "behind"}
+    sys.modules["renamed_rules"].sine(jax.numpy.ones(3), np.int64(2))  # numbers of NumPy are numbers
+    sys.modules["renamed_rules"].inside(jax.numpy.ones(3))
+    assert {row["api"] for row in heard} == {"renamed_rules.sine", "renamed_rules.inside"}
+    rules.try_out()
+    assert {row["path"] for row in rules.told()} == {"renamed_rules.sine", "renamed_rules.inside", "renamed_rules.behind"}

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
 
 from gradfuzz.program.model import DISCRETE, DTYPES, Expr, Let, Name, Ref, Tensor
-from gradfuzz.targets.base.handwritten import HandWritten, called_in
+from gradfuzz.targets.base.callers import called_in, made_in
+from gradfuzz.targets.base.handwritten import INSIDE, HandWritten
 from gradfuzz.targets.base.recording import Note
 from gradfuzz.targets.torch.tensors import to_numpy
 
@@ -56,14 +56,17 @@ class TorchHandWritten(HandWritten):
                     yield value, f"{value.__qualname__}.apply", FUNCTION
             elif custom is not None and isinstance(value, custom) and _differentiated(value, module):
                 yield value, name, OPERATOR
-            elif registered and inspect.isfunction(value) and value.__module__ == module.__name__ and _operators(value) & registered:
-                yield value, name, REGISTERED
+            elif inspect.isfunction(value) and value.__module__ == module.__name__:
+                if registered and _operators(value) & registered:
+                    yield value, name, REGISTERED
+                elif made_in(value, ("Function",)):
+                    yield value, name, FUNCTION + INSIDE
 
     def note(self, path: str) -> Note:
         return _Call(path, self.contents)
 
-    def tensor(self, shape: tuple[int, ...], seed: int) -> Any:
-        return torch.from_numpy(np.asarray(np.random.default_rng(seed).standard_normal(shape))).requires_grad_()
+    def tensor(self, numbers: Any) -> Any:
+        return torch.from_numpy(numbers).requires_grad_()
 
     def arguments(self, rule: Any) -> list[inspect.Parameter]:
         owner: Any = getattr(rule, "__self__", None)
