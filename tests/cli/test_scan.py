@@ -401,3 +401,83 @@ def test_a_rule_is_heard_under_the_name_that_programs_can_call_it_by(tmp_path, m
     assert {row["api"] for row in heard} == {"renamed_rules.sine", "renamed_rules.inside"}
     rules.try_out()
     assert {row["path"] for row in rules.told()} == {"renamed_rules.sine", "renamed_rules.inside", "renamed_rules.behind"}
+
+
+UNCALLED = """
+import torch
+
+
+class Soft(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, labels, mode):
+        if mode not in ("sine", "cosine"):
+            raise ValueError(f"no mode {mode}")
+        ctx.save_for_backward(x, labels)
+        return torch.sin(x) * labels
+
+    @staticmethod
+    def backward(ctx, g):
+        x, labels = ctx.saved_tensors
+        return g * torch.cos(x) * labels, None, None
+
+
+def soft(x, labels, mode="sine"):
+    return Soft.apply(x, labels, mode)
+
+
+class Layer(torch.nn.Module):
+    def forward(self, x):
+        return Inner.apply(x, "flat")
+
+
+class Inner(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, how):
+        assert how == "flat"
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g, None
+
+
+class Masked(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, keep):
+        ctx.save_for_backward(keep)
+        return x * keep
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0], None
+
+
+class Deaf(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, how):
+        raise ValueError("it takes a dictionary")
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, None
+"""
+
+
+def test_rules_that_nobody_called_are_tried_by_what_in_the_package_calls_them(tmp_path, monkeypatch):
+    import torch
+
+    monkeypatch.setattr(torch.autograd.Function, "apply", torch.autograd.Function.__dict__["apply"])  # put back at the end
+    (tmp_path / "uncalled_rules.py").write_text(UNCALLED)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    heard = []
+    rules = homes()["torch"].part("handwritten")("uncalled_rules", heard.append)
+    rules.listen()
+    assert rules.find(hearing=True) == []
+    rules.try_out()
+    told = {row["path"].removeprefix("uncalled_rules."): row for row in rules.told()}
+    assert {name for name, row in told.items() if row["calls"] and row["made_up"]} == {"Soft.apply", "Inner.apply", "Masked.apply"}
+    assert "it takes no plain tensors (ValueError: it takes a dictionary)" in told["Deaf.apply"]["reason"]
+    # A rule that gives no gradient for an argument says that it is none of its business.
+    for name in ("Masked.apply", "Soft.apply"):
+        statements = next(row for row in heard if row["api"] == f"uncalled_rules.{name}")["program"]["statements"]
+        assert [s["tensor"].get("grad", True) for s in statements if "tensor" in s] == [True, False]

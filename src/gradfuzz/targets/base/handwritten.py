@@ -89,6 +89,10 @@ class HandWritten(ABC):
         """What a rule's call takes."""
         return list(inspect.signature(rule).parameters.values())
 
+    def meant(self, rule: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Made-up arguments, of which those are not to be differentiated that the rule declares to have no gradient."""
+        return arguments
+
     def belongs(self, module: object) -> bool:
         """Whether a module is the package's own."""
         return isinstance(module, str) and (module == self.package or module.startswith(self.package + "."))
@@ -157,9 +161,9 @@ class HandWritten(ABC):
             r.to_json() for r in self.rules.values() if (r.module, r.name.split(".<locals>")[0]) not in outer or "<locals>" not in r.name
         ]
 
-    def heard(self, module: object, place: str, kind: str, args: tuple[Any, ...], kwargs: dict[str, Any], rule: Any = None) -> None:
-        """A rule was called; `place`: the name that it was defined by, unless it is found under another."""
-        module, place = self._places.get(id(rule), (module, place))
+    def heard(self, module: object, place: str, kind: str, args: tuple[Any, ...], kwargs: dict[str, Any], called: Any = None) -> None:
+        """A rule was called; `place`: the name that it was defined by, unless what was `called` is found under another."""
+        module, place = self._places.get(id(called), (module, place))
         if self._inside or not self.belongs(module):
             return
         rule = self._noted(str(module), place, kind)
@@ -167,6 +171,7 @@ class HandWritten(ABC):
             return
         self._inside = True
         try:
+            args = self.meant(called, args) if rule.made_up and called is not None else args
             program = self.note(rule.path).program(args, kwargs)
         except (ProgramError, TypeError, ValueError, RuntimeError) as error:
             rule.reason = rule.reason or str(error).splitlines()[0][:200]
@@ -205,7 +210,7 @@ class HandWritten(ABC):
             finally:
                 self._inside = False
             if arguments is not None:
-                self.heard(rule.module, rule.name, rule.kind, arguments, {})
+                self.heard(rule.module, rule.name, rule.kind, arguments, {}, found)
             else:
                 rule.reason = f"nobody called it, and it takes no plain tensors{said}; name a program that calls it after --"
 

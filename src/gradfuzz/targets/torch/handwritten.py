@@ -6,6 +6,7 @@ a kernel for `Autograd`) is not: there the functions are found that call `torch.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,6 +17,7 @@ import torch
 from gradfuzz.program.model import DISCRETE, DTYPES, Expr, Let, Name, Ref, Tensor
 from gradfuzz.targets.base.callers import called_in, made_in
 from gradfuzz.targets.base.handwritten import INSIDE, HandWritten
+from gradfuzz.targets.base.made_up import leaves
 from gradfuzz.targets.base.recording import Note
 from gradfuzz.targets.torch.tensors import to_numpy
 
@@ -33,7 +35,7 @@ class TorchHandWritten(HandWritten):
 
         def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
             result = original(cls, *args, **kwargs)
-            owner.heard(cls.__module__, f"{cls.__qualname__}.apply", FUNCTION, args, kwargs)
+            owner.heard(cls.__module__, f"{cls.__qualname__}.apply", FUNCTION, args, kwargs, functools.partial(original, cls))
             return result
 
         torch.autograd.Function.apply = classmethod(apply)
@@ -67,6 +69,16 @@ class TorchHandWritten(HandWritten):
 
     def tensor(self, numbers: Any) -> Any:
         return torch.from_numpy(numbers).requires_grad_()
+
+    def meant(self, rule: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
+        try:
+            outputs = [o for o in leaves(rule(*arguments)) if o.requires_grad]
+            found = torch.autograd.grad(outputs, tensors, [torch.ones_like(o) for o in outputs], allow_unused=True)
+        except Exception:  # what is the matter is for the campaign to say
+            return arguments
+        absent = {id(t) for t, g in zip(tensors, found) if g is None}
+        return tuple(a.detach() if id(a) in absent else a for a in arguments) if len(absent) < len(tensors) else arguments
 
     def arguments(self, rule: Any) -> list[inspect.Parameter]:
         owner: Any = getattr(rule, "__self__", None)
