@@ -61,8 +61,8 @@ def scan(
     `gradfuzz scan entmax -- pytest --pyargs entmax` imports the package, finds its autograd Functions, operators with a registered
     gradient and functions with a rule of their own, runs the tests and hears how each is called, and fuzzes each with mutated
     numbers, shapes, types and layouts. Findings are kept in the store as those of `gradfuzz run` are, with scripts that
-    import the package. Without a command, derivatives are tried with plain tensors. Libraries that campaigns do not know (HIPS
-    autograd) are checked in this process, and what is wrong is printed.
+    import the package. Derivatives that nobody called are tried with made-up tensors, through the package's own functions where those
+    call them. Libraries that campaigns do not know (HIPS autograd) are checked in this process, and what is wrong is printed.
 
     The package and the command run with your rights, as they would without gradfuzz.
     Exit status: 0 nothing new, 1 findings, 2 wrong use or broken set-up.

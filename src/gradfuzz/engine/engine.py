@@ -30,8 +30,8 @@ from gradfuzz.store.opening import refuse_foreign
 CLOSING, MOST_CLOSING = 0.2, 120.0
 # Where nothing is suspected the search goes on for longer, but what is handed out at the very end would not come back in time.
 LAST_BATCH = 10.0
-# However short a campaign is, what is under way at the end of the search gets this long.
-MOMENT = 10.0
+# However short a campaign is, what is under way at the end of the search gets this long: no finding is confirmed in less.
+MOMENT = 20.0
 # Starting the library counts, but this part of the time is left for the campaign, however long that took.
 LEFT = 0.5
 # Seconds between two times that what was spent is written down: whoever kills the campaign loses as much of the account.
