@@ -138,7 +138,9 @@ class Engine:
         self._told: dict[int, list[Suspicion]] = {}  # what each job's worker suspects; it counts once the job is done
         self._tasks: Iterator[Task | None] = iter(())
         self._exhausted = False
-        self._end = math.inf if state.deadline is None else state.deadline  # what is under way then is left for --resume
+        # What is under way at the end is left for --resume.
+        self._closing = 0.0 if state.deadline is None else min(CLOSING * (state.deadline - state.began), MOST_CLOSING)
+        self._end = math.inf if state.deadline is None else max(state.deadline, state.deadline - self._closing + MOMENT)
 
     def run(self, survey: Survey) -> State:
         """Ctrl-C, and what the command line turns into it, ends it cleanly: what was confirmed is kept, what was not is kept for later."""
@@ -186,14 +188,12 @@ class Engine:
         """Whether the rest of the time belongs to what is under way and to what is suspected."""
         if self.state.deadline is None:
             return False
-        closing = min(CLOSING * (self.state.deadline - self.state.began), MOST_CLOSING)
         suspected = self.triage is not None and self.triage.waiting > 0
-        return time.monotonic() >= self.state.deadline - (closing if suspected else min(closing, LAST_BATCH))
+        return time.monotonic() >= self.state.deadline - (self._closing if suspected else min(self._closing, LAST_BATCH))
 
     def _search_no_more(self) -> None:
         """What has begun comes to its end, what has not is left for --resume."""
         self._exhausted = True
-        self._end = max(self._end, time.monotonic() + MOMENT)
         for number in self.pool.jobs.call_off(self._running):
             del self._running[number]
 
