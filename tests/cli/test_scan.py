@@ -14,6 +14,7 @@ from gradfuzz.cli.app import app
 from gradfuzz.cli.modules import lent
 from gradfuzz.store import Store
 from gradfuzz.targets.homes import homes
+from gradfuzz.testing import ModuleMismatch, check_module
 
 OPS = '''
 import torch
@@ -339,7 +340,28 @@ def healthy(a):
 """
 
 
-def test_functions_that_solve_an_equation_are_found_heard_and_fuzzed(tmp_path, monkeypatch):
+def test_functions_that_solve_an_equation_are_found_and_heard_and_the_wrong_one_is_told_from_its_twin(tmp_path, monkeypatch):
+    import jax
+
+    for kind in (jax.custom_jvp, jax.custom_vjp):
+        monkeypatch.setattr(kind, "__call__", kind.__call__)  # put back at the end
+    (tmp_path / "solved_rules.py").write_text(IMPLICIT)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    heard = []
+    rules = homes()["jax"].part("handwritten")("solved_rules", heard.append)
+    rules.listen()
+    assert rules.find(hearing=True) == []
+    assert {rule.name: rule.kind for rule in rules.rules.values()} == dict.fromkeys(("wrong", "healthy"), "jax.lax.custom_root")
+    sys.modules["solved_rules"].wrong(jax.numpy.array([0.5, 2.0, 3.0]))
+    (row,) = heard
+    assert (row["api"], row["program"]["statements"][0]["tensor"]["structure"]) == ("solved_rules.wrong", "positive")
+    with pytest.raises(ModuleMismatch) as caught:
+        check_module("solved_rules", library="jax")
+    assert {line.name: line.outcome for line in caught.value.report.lines} == {"wrong": "WRONG", "healthy": "right"}
+
+
+@pytest.mark.slow
+def test_functions_that_solve_an_equation_are_fuzzed(tmp_path, monkeypatch):
     (tmp_path / "with_roots.py").write_text(IMPLICIT)
     (tmp_path / "use.py").write_text(
         "import jax.numpy as jnp, with_roots\n\nfor f in (with_roots.wrong, with_roots.healthy):\n    f(jnp.array([0.5, 2.0, 3.0]))\n"
