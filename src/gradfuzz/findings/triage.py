@@ -28,8 +28,8 @@ from gradfuzz.targets.homes import language_for
 CONFIRM_LIMIT = 90.0
 # What is about the size of a derivative: the reference has something to say to it.
 ABOUT_NUMBERS = (GRADIENT, ACCURACY, NONFINITE, KINK, PRECISION, WAY, TAIL)
-# A key that was refuted this often is not looked into again: elsewhere the same function may still be wrong.
-REFUTED_OFTEN = 3
+# A key that was dismissed this often is not looked into again: elsewhere the same function may still be wrong.
+DISMISSED_OFTEN = 3
 
 
 class Pending(Protocol):
@@ -99,7 +99,7 @@ class Triage:
         self.inquiries = Inquiries(launch.target, pool, Desk())
         self.asked: Counter[str] = Counter()  # what the reference said to suspicions: proven, refuted, silent
         self.wondered: Counter[str] = Counter()  # what it said where nothing was suspected
-        self._refuted: Counter[str] = Counter()  # by key
+        self._dismissed: Counter[str] = Counter()  # by key
         self._confirming: dict[int, Case] = {}  # by job
         self.writing: Writing[Case] = Writing(pool, self._ready)
 
@@ -223,7 +223,7 @@ class Triage:
             seen = Confirmed(suspicion.mutant, suspicion.edits, suspicion.verdict)
         else:
             seen = Confirmed.from_json(answer)
-        finding = self._finding(suspicion.api, seen, confirmed=answer is not None)
+        finding = self._finding(seen.api or suspicion.api, seen, confirmed=answer is not None)
         if not finding.confirmed or self.known.get(self._final(case, finding)):
             self._ready(case, finding)
         elif finding.kind in ABOUT_NUMBERS and finding.verdict.order:
@@ -296,8 +296,8 @@ class Triage:
         if case.key != final:
             self.aliases[case.key] = final
         if filed is not None:
-            self._refuted[final] += filed.refuted
-            if not filed.refuted or self._refuted[final] >= REFUTED_OFTEN:
+            self._dismissed[final] += filed.dismissed
+            if not filed.dismissed or self._dismissed[final] >= DISMISSED_OFTEN:
                 self.known[final] = filed.confirmed
             if filed.confirmed:
                 self.found(replace(filed, times=times))
