@@ -232,15 +232,24 @@ class Triage:
             self.writing.begin(case, finding)
 
     def _ask(self, case: Case, finding: Finding) -> None:
-        """What the reference says decides, where it says anything."""
-        element = finding.verdict.detail.get("element")
-        self.inquiries.ask(finding.program, finding.verdict.names, lambda answer: self._told(case, finding, answer), element)
+        """What the reference says decides, where it says anything. Of two ways that differ either may be the wrong one."""
+        verdict = finding.verdict
+        element = verdict.detail.get("element")
+        plain = [s.plain.name for s in verdict.scenarios] if finding.kind == WAY else []
+        names = list(dict.fromkeys([*verdict.names, *plain]))
+        self.inquiries.ask(finding.program, names, lambda answer: self._told(case, finding, answer), element)
 
     def _told(self, case: Case, finding: Finding, answer: Answer) -> None:
-        proof = proof_from(answer, fine=finding.kind in (ACCURACY, PRECISION))
+        proof = proof_from(answer, fine=finding.kind in (ACCURACY, PRECISION, WAY))
         self.asked[proof.verdict] += 1
         finding = self._with_proof(finding, proof)
-        if finding.refuted:
+        if finding.kind == WAY and finding.proven and not set(proof.wrong) & set(finding.verdict.names):
+            # The way is right: what it was held against is suspected in its place.
+            assert isinstance(case.report, Suspicion)
+            plain = replace(case.report, verdict=verdict_of(proof))
+            self._meet(finding_key(plain.api, plain.rule, plain.verdict), plain)
+            self._ready(case, replace(finding, confirmed=False))
+        elif finding.refuted:
             self._ready(case, replace(finding, confirmed=False))
         else:
             self.writing.begin(case, finding)
