@@ -179,19 +179,25 @@ def _tell_fuzzed(side: Scanned, package: str, store: Path) -> None:
         counts = opened.by_api(last["id"]) if last is not None else {}
         waiting = Counter(pending.report.api for pending in opened.suspicions(last["id"])) if last is not None else Counter()
         findings = opened.findings()
+        known = {json.loads(line).get("api") for line in opened.corpus(last["id"])} if last is not None else set()
     out.print("")
     for rule in side.rules:
         if rule["calls"]:
             seen = counts.get(rule["path"], {})
             wrong, waits = sum(f.api == rule["path"] for f in findings), waiting[rule["path"]]
-            told = [f"{wrong} findings"] * bool(wrong) + [f"{waits} suspicions that are not confirmed yet"] * bool(waits)
-            nothing = "nothing found" if seen else "not reached: its calls do not run a second time"
+            told = [_counted(wrong, "finding")] * bool(wrong) + [f"{_counted(waits, 'suspicion')} not confirmed yet"] * bool(waits)
+            unseen = "not reached; --resume goes on with it" if rule["path"] in known else "its calls do not run a second time"
+            nothing = "nothing found" if seen else unseen
             judged = ", ".join(f"{n} {name}" for name, n in sorted(seen.items(), key=lambda item: -item[1]))
             domain = "; nobody called it, so that these inputs are made up" if wrong and rule.get("made_up") else ""
             say_lines(f"{rule['path']}: {', '.join(told) or nothing} ({judged or 'no mutants'}){domain}", rest="    ")
     if waiting:
         again = f" --store {store}" if store != DEFAULT_STORE else ""
-        say_lines(f"{waiting.total()} suspicions wait to be confirmed; go on with: gradfuzz scan {package} --resume{again}")
+        say_lines(f"{_counted(waiting.total(), 'suspicion')} to be confirmed; go on with: gradfuzz scan {package} --resume{again}")
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 __all__ = ["scan", "scannable"]
