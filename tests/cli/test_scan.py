@@ -503,3 +503,20 @@ def test_rules_that_nobody_called_are_tried_by_what_in_the_package_calls_them(tm
     for name in ("Masked.apply", "Soft.apply"):
         statements = next(row for row in heard if row["api"] == f"uncalled_rules.{name}")["program"]["statements"]
         assert [s["tensor"].get("grad", True) for s in statements if "tensor" in s] == [True, False]
+
+
+def test_a_module_whose_name_its_package_gave_to_something_else_is_said_to_be_out_of_reach(tmp_path, monkeypatch):
+    import torch
+
+    monkeypatch.setattr(torch.autograd.Function, "apply", torch.autograd.Function.__dict__["apply"])  # put back at the end
+    (tmp_path / "hiding_rules").mkdir()
+    (tmp_path / "hiding_rules" / "__init__.py").write_text("from hiding_rules import ops\n\nops = 3\n")
+    (tmp_path / "hiding_rules" / "ops.py").write_text(UNCALLED)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    heard = []
+    rules = homes()["torch"].part("handwritten")("hiding_rules", heard.append)
+    rules.listen()
+    assert rules.find(hearing=True) == []
+    rules.try_out()
+    assert not heard
+    assert all("something else in the package is called hiding_rules.ops" in row["reason"] for row in rules.told())

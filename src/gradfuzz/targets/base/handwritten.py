@@ -152,6 +152,8 @@ class HandWritten(ABC):
         found = self.rules.setdefault((module, place), Rule(module, place, kind))
         if "<locals>" in place:
             found.reason = f"it is made inside {place.split('.<locals>')[0]}, so no program can name it; check that function instead"
+        elif not _reached(module):
+            found.reason = f"no program can name it: something else in the package is called {module}; check it with check_gradients"
         return found
 
     def told(self) -> list[dict[str, Any]]:
@@ -167,7 +169,7 @@ class HandWritten(ABC):
         if self._inside or not self.belongs(module):
             return
         rule = self._noted(str(module), place, kind)
-        if len(rule.seeds) >= MOST_CALLS or "<locals>" in place:
+        if len(rule.seeds) >= MOST_CALLS or "<locals>" in place or not _reached(rule.module):
             return
         self._inside = True
         try:
@@ -250,3 +252,12 @@ class HandWritten(ABC):
             if time.monotonic() > end:
                 break
         return second, said
+
+
+def _reached(module: str) -> bool:
+    """Whether a module is what its dotted name says, attribute by attribute: a package may give the name of a part to something else."""
+    root, *rest = module.split(".")
+    found: Any = sys.modules.get(root)
+    for name in rest:
+        found = getattr(found, name, None)
+    return found is sys.modules.get(module)
