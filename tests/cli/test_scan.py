@@ -298,6 +298,26 @@ def test_what_loads_itself_late_is_left_alone(library, tmp_path, monkeypatch):
     assert not rules.rules
 
 
+def rules_of(name, text, library, folder, monkeypatch):
+    """A package's rules, found and listened to until the test is over, and what is heard of them."""
+    if library == "jax":
+        import jax
+
+        for kind in (jax.custom_jvp, jax.custom_vjp):
+            monkeypatch.setattr(kind, "__call__", kind.__call__)  # put back at the end
+    if library == "torch":
+        import torch
+
+        monkeypatch.setattr(torch.autograd.Function, "apply", torch.autograd.Function.__dict__["apply"])
+    (folder / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(str(folder))
+    heard = []
+    rules = homes()[library].part("handwritten")(name.partition("/")[0], heard.append)
+    rules.listen()
+    assert rules.find(hearing=True) == []
+    return rules, heard
+
+
 COMPATIBLE = """
 import tensorflow.compat.v2 as tf
 
@@ -315,12 +335,7 @@ def test_a_package_that_imports_tensorflow_by_another_name_is_heard(tmp_path, mo
 
     for place in places(tf.custom_gradient):
         monkeypatch.setattr(place, "custom_gradient", tf.custom_gradient)  # put back at the end
-    (tmp_path / "compatible_rules.py").write_text(COMPATIBLE)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    heard = []
-    rules = homes()["tensorflow"].part("handwritten")("compatible_rules", heard.append)
-    rules.listen()
-    assert rules.find() == []
+    rules, heard = rules_of("compatible_rules", COMPATIBLE, "tensorflow", tmp_path, monkeypatch)
     assert [rule.path for rule in rules.rules.values()] == ["compatible_rules.sine"]
     sys.modules["compatible_rules"].sine(tf.ones((2, 3), tf.float64))
     assert [row["api"] for row in heard] == ["compatible_rules.sine"]
@@ -343,14 +358,7 @@ def healthy(a):
 def test_functions_that_solve_an_equation_are_found_and_heard_and_the_wrong_one_is_told_from_its_twin(tmp_path, monkeypatch):
     import jax
 
-    for kind in (jax.custom_jvp, jax.custom_vjp):
-        monkeypatch.setattr(kind, "__call__", kind.__call__)  # put back at the end
-    (tmp_path / "solved_rules.py").write_text(IMPLICIT)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    heard = []
-    rules = homes()["jax"].part("handwritten")("solved_rules", heard.append)
-    rules.listen()
-    assert rules.find(hearing=True) == []
+    rules, heard = rules_of("solved_rules", IMPLICIT, "jax", tmp_path, monkeypatch)
     assert {rule.name: rule.kind for rule in rules.rules.values()} == dict.fromkeys(("wrong", "healthy"), "jax.lax.custom_root")
     sys.modules["solved_rules"].wrong(jax.numpy.array([0.5, 2.0, 3.0]))
     (row,) = heard
@@ -409,14 +417,7 @@ def behind(x):
 def test_a_rule_is_heard_under_the_name_that_programs_can_call_it_by(tmp_path, monkeypatch):
     import jax
 
-    for kind in (jax.custom_jvp, jax.custom_vjp):
-        monkeypatch.setattr(kind, "__call__", kind.__call__)  # put back at the end
-    (tmp_path / "renamed_rules.py").write_text(RENAMED)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    heard = []
-    rules = homes()["jax"].part("handwritten")("renamed_rules", heard.append)
-    rules.listen()
-    assert rules.find(hearing=True) == []
+    rules, heard = rules_of("renamed_rules", RENAMED, "jax", tmp_path, monkeypatch)
     assert {rule.name for rule in rules.rules.values()} == {"sine", "inside", "behind"}
     sys.modules["renamed_rules"].sine(jax.numpy.ones(3), np.int64(2))  # numbers of NumPy are numbers
     sys.modules["renamed_rules"].inside(jax.numpy.ones(3))
@@ -486,15 +487,7 @@ class Deaf(torch.autograd.Function):
 
 
 def test_rules_that_nobody_called_are_tried_by_what_in_the_package_calls_them(tmp_path, monkeypatch):
-    import torch
-
-    monkeypatch.setattr(torch.autograd.Function, "apply", torch.autograd.Function.__dict__["apply"])  # put back at the end
-    (tmp_path / "uncalled_rules.py").write_text(UNCALLED)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    heard = []
-    rules = homes()["torch"].part("handwritten")("uncalled_rules", heard.append)
-    rules.listen()
-    assert rules.find(hearing=True) == []
+    rules, heard = rules_of("uncalled_rules", UNCALLED, "torch", tmp_path, monkeypatch)
     rules.try_out()
     told = {row["path"].removeprefix("uncalled_rules."): row for row in rules.told()}
     assert {name for name, row in told.items() if row["calls"] and row["made_up"]} == {"Soft.apply", "Inner.apply", "Masked.apply"}
@@ -506,17 +499,9 @@ def test_rules_that_nobody_called_are_tried_by_what_in_the_package_calls_them(tm
 
 
 def test_a_module_whose_name_its_package_gave_to_something_else_is_said_to_be_out_of_reach(tmp_path, monkeypatch):
-    import torch
-
-    monkeypatch.setattr(torch.autograd.Function, "apply", torch.autograd.Function.__dict__["apply"])  # put back at the end
     (tmp_path / "hiding_rules").mkdir()
-    (tmp_path / "hiding_rules" / "__init__.py").write_text("from hiding_rules import ops\n\nops = 3\n")
     (tmp_path / "hiding_rules" / "ops.py").write_text(UNCALLED)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    heard = []
-    rules = homes()["torch"].part("handwritten")("hiding_rules", heard.append)
-    rules.listen()
-    assert rules.find(hearing=True) == []
+    rules, heard = rules_of("hiding_rules/__init__", "from hiding_rules import ops\n\nops = 3\n", "torch", tmp_path, monkeypatch)
     rules.try_out()
     assert not heard
     assert all("something else in the package is called hiding_rules.ops" in row["reason"] for row in rules.told())
