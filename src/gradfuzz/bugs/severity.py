@@ -97,7 +97,7 @@ def severity(finding: Finding) -> Severity:
     if kind in _REGIONAL:
         return Severity(REGION, _REGIONAL[kind])
     # Loops that end when a number is small enough take their time where it is not: that is a matter of the inputs.
-    if kind == CRASH or kind == TIMEOUT and not (seen.infinite or seen.endless or seen.extreme):
+    if kind == CRASH or (kind == TIMEOUT and not (seen.infinite or seen.endless or seen.extreme)):
         return Severity(LOUD, "whatever the inputs, a library must not take its process down")
     if kind == KINK:
         return Severity(POINT, "at a kink")
