@@ -45,7 +45,7 @@ def compared_page(store: Records, target: str, old: str, new: str, rows: Sequenc
     bugs = by_cause(rows, judgements)
     home = homes().get(target)
     lines = [f"# {text(home.title if home is not None else target)} {text(old)} and {text(new)}", ""]
-    lines += [_campaign(store, row) for row in store.campaigns() if row["target"] == target]
+    lines += [line for row in store.campaigns() if row["target"] == target for line in _campaign(store, row)]
     lines += ["", f"**{len(bugs)} bugs in {len(rows)} findings: {counted([bug.change for bug in bugs])}.**", ""]
     lines.append("Made by `gradfuzz compare` from a store and judgements. A bug is fixed only where none of its findings shows any more.")
     for change in CHANGES:
@@ -55,12 +55,14 @@ def compared_page(store: Records, target: str, old: str, new: str, rows: Sequenc
     return "\n".join(lines) + "\n"
 
 
-def _campaign(store: Records, row: dict[str, Any]) -> str:
+def _campaign(store: Records, row: dict[str, Any]) -> list[str]:
+    """What a campaign ran; nothing, if it asked about findings alone."""
     totals, kept = store.totals(row["id"]), len(store.corpus(row["id"]))
     corpus = f", which kept a corpus of {kept:,} seeds" if kept else ""
     kind = f" ({text(row['config']['source'])})" if row["config"].get("source") else ""
     mutants, seconds = sum(totals["counts"].values()), totals["cpu"]
-    return f"- on {text(row['version'])}: a campaign{kind} of {mutants:,} mutants in {seconds:.0f} seconds of processor time{corpus}"
+    line = f"- on {text(row['version'])}: a campaign{kind} of {mutants:,} mutants in {seconds:.0f} seconds of processor time{corpus}"
+    return [line] if mutants else []
 
 
 def _table(bugs: Sequence[Became], old: str, new: str) -> list[str]:
