@@ -4,11 +4,12 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from gradfuzz.findings.finding import Finding
-from gradfuzz.findings.short import MOST_LINES, question, showed, spellings
+from gradfuzz.findings.short import MOST_LINES, question, shortening, showed, spellings
 from gradfuzz.findings.short_error import raised, raising
 from gradfuzz.findings.shown import Short
 from gradfuzz.oracles.check import Options, examine
@@ -160,3 +161,22 @@ def test_a_short_script_is_kept_and_comes_first():
     kept = Finding.from_json(json.loads(json.dumps(Finding(**{**vars(finding), "short": short, "script": "long"}).to_json())))
     assert kept.to_paste == "print(1)\n" and kept.short.what == short.what and math.isnan(kept.short.actual)
     assert finding.to_paste == finding.script
+
+
+def test_the_place_of_a_nan_is_looked_for_among_elements_and_nothing_else_is():
+    """A contracted gradient is NaN along every element if it is in one; a script that runs well there says that it is not the one."""
+    finding, shown = told("jax", ("r",), 1.0, "difference")
+    shown = {**shown, "actual": math.nan, "spots": [[0, 0, 0], [[0, 0, 0]]]}
+    for kind, asked in (("nonfinite", [[], [[0, 0, 0]], [[0, 0, 0], [0, 1, 0]]]), ("gradient", [[]])):
+        steps = shortening(replace(finding, verdict=replace(finding.verdict, kind=kind)))
+        answers, elements = None, iter([[0, 0, 0], [0, 1, 0], None])
+        with pytest.raises(StopIteration) as end:
+            while True:
+                do, fields = next(steps) if answers is None else steps.send(answers)
+                if do == "pinpoint":
+                    assert fields["besides"] == asked.pop(0)
+                    element = next(elements)
+                    answers = {"shown": None if element is None else {**shown, "spots": [[0, 0, 0], [element]]}}
+                else:
+                    answers = {"status": 0, "output": "reverse: 1.0\n"}
+        assert end.value.value is None and not asked

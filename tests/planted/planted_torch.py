@@ -74,6 +74,12 @@ class Segfault(Healthy):
         return grad
 
 
+class RaisesInBackward(Healthy):
+    @staticmethod
+    def backward(ctx, grad):
+        raise ValueError("weights of another layout")
+
+
 class WrongAndDeadlyWhenSmall(WrongBackward):
     """Wrong at any size; with fewer than six numbers it reads what is not there."""
 
@@ -178,6 +184,15 @@ def wrong_output(x):
 
 def segfault(x):
     return Segfault.apply(x)
+
+
+def raises_in_backward(x):
+    return RaisesInBackward.apply(x)
+
+
+def raises_beside_another_output(x):
+    """The same, and what it gives is another thing in every process."""
+    return RaisesInBackward.apply(x) + os.getpid() % 997
 
 
 def wrong_and_deadly_when_small(x):

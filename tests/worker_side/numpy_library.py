@@ -42,6 +42,9 @@ class NumpyPoint:
             return Outcome([value], [float(np.vdot(v.arrays[0], tangent)) * self.owner.reverse_factor], True, [True])
         raise NotImplementedError("one order only")
 
+    def run_alone(self, scenario, us, v):
+        return self.run(scenario, us, v)
+
     def rules(self):
         return ["reverse:numpy"]
 

@@ -196,6 +196,24 @@ def test_it_does_not_excuse_a_bug(name):
     assert seen(*PAIRS[name][1]).findings
 
 
+def rounded_away(x):
+    """The same twice; once it is so small beside one that nothing is left of it."""
+    return [np.exp(-x), (np.exp(-x) + 1.0) - 1.0]
+
+
+def beside_one(factor):
+    return lambda xs, us: [-np.exp(-xs[0]) * us[0], -np.exp(-xs[0]) * us[0] * factor]
+
+
+def test_an_output_that_no_step_moves_is_weighed_apart_from_one_that_does():
+    """What was rounded away says nothing about its derivative; a derivative of ordinary size would have been seen, and so is a wrong one of
+    the output that moves."""
+    numbers = [40.0, 41.5]
+    assert not any(seen(ManyTarget(rounded_away, beside_one(1.0)), numbers, Options(order=1, salt=salt)).findings for salt in range(8))
+    assert seen(ManyTarget(rounded_away, beside_one(1e30)), numbers).findings
+    assert seen(ManyTarget(rounded_away, beside_one(1.0), reverse_factor=1.5), numbers).findings
+
+
 def largest(x):
     return [x.max(keepdims=True)]
 

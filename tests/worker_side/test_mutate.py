@@ -1,6 +1,7 @@
 """Edits are data: they replay, they can be left out, and shrinking keeps what was asked for."""
 
 import random
+from dataclasses import replace
 
 from gradfuzz.findings.inside.shrink import candidates, shrink_edits, shrink_program
 from gradfuzz.mutate.draw import draw_edits
@@ -29,6 +30,14 @@ def test_the_same_chance_draws_the_same_mutant():
 def test_most_kinds_of_edit_are_drawn():
     kinds = {e.kind for n in range(2000) for e in draw_edits(SEED, random.Random(n))}
     assert {"values", "dtypes", "dtype", "layout", "size", "shape", "batch", "grad", "argument", "drop_keyword", "same_tensor"} <= kinds
+
+
+def test_what_is_said_to_be_real_does_not_become_complex():
+    to_complex = [Edit("dtypes", None, "complex128")]
+    assert {r.dtype for r in apply_all(SEED, to_complex).inputs.values()} == {"complex128"}
+    positive = SEED.with_inputs({"a": replace(SEED.inputs["a"], structure="positive")})
+    assert apply_all(positive, to_complex) == positive
+    assert {r.dtype for r in apply_all(positive, [Edit("dtypes", None, "float32")]).inputs.values()} == {"float32"}
 
 
 def test_any_edit_may_be_left_out():

@@ -49,7 +49,14 @@ def findings(
     if others:
         out.print("[bold]not confirmed[/]")
     for f in others:
-        _show_line(f, "refuted" if f.refuted else "lost to its script" if f.lost else "unconfirmed")
+        _show_line(f, _unconfirmed(f))
+
+
+def _unconfirmed(f: Finding) -> str:
+    """Why, in a few words."""
+    if f.refuted:
+        return "refuted"
+    return "unsound direct run" if f.unsound else "lost to its script" if f.lost else "unconfirmed"
 
 
 def show(identity: IdArgument, store: StoreOption = DEFAULT_STORE, judgements: JudgementsOption = None) -> None:
@@ -96,6 +103,8 @@ def _show(f: Finding) -> None:
     for name, said in rows:
         say_lines(said, f"{visible(name):{wide}}  ", INDENT)
     say_lines(verdict.reason)
+    if f.unsound:
+        say_lines(f"no gradient bug: {f.unsound}")
     if f.proof is not None:
         say_lines(f.proof.told)
     if f.short is not None:

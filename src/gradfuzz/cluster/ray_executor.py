@@ -23,7 +23,7 @@ from gradfuzz.targets.base.ways import declared
 from gradfuzz.targets.homes import home_of
 
 # Jobs on lease to each worker of a node: one that runs, and others for the time that answers and new jobs are on their way.
-LEASES = 3
+LEASES = 4
 HEAR = 5.0  # seconds after which a station answers although nothing has happened
 MOST_EVENTS = 256  # of one answer
 SCAN_EVERY = 2.0  # seconds between looks for new nodes

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import queue
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from gradfuzz.pool.pool import Pool
 
 START_LIMIT = 600.0  # seconds: a library may be read from a network's disk
 TURN = 0.05  # seconds that a turn waits for workers: so late may a new job be seen
+# A message costs milliseconds on both sides, a batch some tens: while workers have more to do, what they say is gathered for so long.
+GATHER = 0.05
 NOTE = ".trying"  # beside a job's file: what its worker was at
 
 
@@ -59,6 +62,8 @@ class Station:
         told: list[Any] = []
         try:
             told += json.loads(self._told.get(timeout=wait))
+            if self._jobs:
+                time.sleep(GATHER)
             while len(told) < most:
                 told += json.loads(self._told.get_nowait())
         except queue.Empty:

@@ -57,6 +57,7 @@ class Finding:
     short: Short | None = None  # the script that people paste; None where only the long one shows it
     environment: tuple[tuple[str, str], ...] = ()  # where its script was run: what a report says beside the library's release
     landscape: Landscape | None = None  # what there is to see around its point; None where nobody has looked
+    unsound: str = ""  # why the direct run cannot be held against a derivative that raises: no gradient bug then
 
     @property
     def proven(self) -> bool:
@@ -67,6 +68,11 @@ class Finding:
     def refuted(self) -> bool:
         """Whether AD is right by a proof: no finding at all."""
         return self.proof is not None and self.proof.verdict == REFUTED
+
+    @property
+    def dismissed(self) -> bool:
+        """Whether it is known to be no finding; elsewhere the same function may still be wrong."""
+        return self.refuted or bool(self.unsound)
 
     @property
     def said(self) -> dict[str, str]:
@@ -133,7 +139,7 @@ class Finding:
             "releases": dict(self.releases), "short": self.short.to_json() if self.short else None,
             "empty": self.empty, "rules": list(self.rules), "hidden": list(self.hidden),
             "documented": None if self.documented is None else list(self.documented), "environment": dict(self.environment),
-            "landscape": self.landscape.to_json() if self.landscape else None,
+            "landscape": self.landscape.to_json() if self.landscape else None, "unsound": self.unsound,
         }  # fmt: skip
 
     @staticmethod
@@ -154,7 +160,7 @@ class Finding:
             tuple(map(str, data.get("hidden") or ())),
             None if data.get("documented") is None else tuple(map(str, data["documented"])), Short.from_json(data.get("short")),
             tuple((str(name), str(said)) for name, said in dict(data.get("environment") or {}).items()),
-            Landscape.from_json(data.get("landscape")),
+            Landscape.from_json(data.get("landscape")), str(data.get("unsound", "")),
         )  # fmt: skip
 
     def public(self) -> dict[str, Any]:

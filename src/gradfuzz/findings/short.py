@@ -39,6 +39,8 @@ SHORT = "short.py.j2"
 PLAINLY, LOOSE, FRESH, WIDE = "plainly", "loosely", "freshly", "widely"
 SPELLINGS = (PLAINLY, LOOSE, FRESH, WIDE)
 MOST_LINES = 25
+# A gradient that is NaN in one place is NaN along any direction once it is contracted: so many elements are tried until one is its place.
+MOST_ELEMENTS = 6
 WRONG_NUMBERS = (GRADIENT, ACCURACY, TAIL, NONFINITE, KINK, PRECISION)
 # Names of a short script's own, beside those that its template binds.
 TAKEN = frozenset({"f", "u", "h", "p", "got", "right", "low", "high", *(f"{letter}{n}" for letter in "deu" for n in range(1, 9))})
@@ -70,12 +72,19 @@ def shortening(finding: Finding) -> Shortening:
     asked = question(finding)
     if asked is None:
         return (yield from _erring(finding))
-    shown = (yield "pinpoint", asked).get("shown")
-    for short in spellings(finding, shown) if shown is not None else ():
-        answer = yield "script", {"source": short.script}
-        proven = showed(short, answer.get("status"), str(answer.get("output", "")))
-        if proven is not None:
-            return (yield from _exemplified(proven))
+    besides: list[Any] = []
+    while len(besides) < MOST_ELEMENTS:
+        shown = (yield "pinpoint", {**asked, "besides": [*besides]}).get("shown")
+        for short in spellings(finding, shown) if shown is not None else ():
+            answer = yield "script", {"source": short.script}
+            proven = showed(short, answer.get("status"), str(answer.get("output", "")))
+            if proven is not None:
+                return (yield from _exemplified(proven))
+            if answer.get("status") == 0:
+                break  # it runs, and all is well there: that entry is another's NaN, however it is spelt
+        if shown is None or finding.kind != NONFINITE or "spots" in asked:
+            return None
+        besides.append(shown["spots"][1][-1])
     return None
 
 

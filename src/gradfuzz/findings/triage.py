@@ -28,8 +28,8 @@ from gradfuzz.targets.homes import language_for
 CONFIRM_LIMIT = 90.0
 # What is about the size of a derivative: the reference has something to say to it.
 ABOUT_NUMBERS = (GRADIENT, ACCURACY, NONFINITE, KINK, PRECISION, WAY, TAIL)
-# A key that was refuted this often is not looked into again: elsewhere the same function may still be wrong.
-REFUTED_OFTEN = 3
+# A key that was dismissed this often is not looked into again: elsewhere the same function may still be wrong.
+DISMISSED_OFTEN = 3
 
 
 class Pending(Protocol):
@@ -99,7 +99,7 @@ class Triage:
         self.inquiries = Inquiries(launch.target, pool, Desk())
         self.asked: Counter[str] = Counter()  # what the reference said to suspicions: proven, refuted, silent
         self.wondered: Counter[str] = Counter()  # what it said where nothing was suspected
-        self._refuted: Counter[str] = Counter()  # by key
+        self._dismissed: Counter[str] = Counter()  # by key
         self._confirming: dict[int, Case] = {}  # by job
         self.writing: Writing[Case] = Writing(pool, self._ready)
 
@@ -223,7 +223,7 @@ class Triage:
             seen = Confirmed(suspicion.mutant, suspicion.edits, suspicion.verdict)
         else:
             seen = Confirmed.from_json(answer)
-        finding = self._finding(suspicion.api, seen, confirmed=answer is not None)
+        finding = self._finding(seen.api or suspicion.api, seen, confirmed=answer is not None)
         if not finding.confirmed or self.known.get(self._final(case, finding)):
             self._ready(case, finding)
         elif finding.kind in ABOUT_NUMBERS and finding.verdict.order:
@@ -232,15 +232,24 @@ class Triage:
             self.writing.begin(case, finding)
 
     def _ask(self, case: Case, finding: Finding) -> None:
-        """What the reference says decides, where it says anything."""
-        element = finding.verdict.detail.get("element")
-        self.inquiries.ask(finding.program, finding.verdict.names, lambda answer: self._told(case, finding, answer), element)
+        """What the reference says decides, where it says anything. Of two ways that differ either may be the wrong one."""
+        verdict = finding.verdict
+        element = verdict.detail.get("element")
+        plain = [s.plain.name for s in verdict.scenarios] if finding.kind == WAY else []
+        names = list(dict.fromkeys([*verdict.names, *plain]))
+        self.inquiries.ask(finding.program, names, lambda answer: self._told(case, finding, answer), element)
 
     def _told(self, case: Case, finding: Finding, answer: Answer) -> None:
-        proof = proof_from(answer, fine=finding.kind in (ACCURACY, PRECISION))
+        proof = proof_from(answer, fine=finding.kind in (ACCURACY, PRECISION, WAY))
         self.asked[proof.verdict] += 1
         finding = self._with_proof(finding, proof)
-        if finding.refuted:
+        if finding.kind == WAY and finding.proven and not set(proof.wrong) & set(finding.verdict.names):
+            # The way is right: what it was held against is suspected in its place.
+            assert isinstance(case.report, Suspicion)
+            plain = replace(case.report, verdict=verdict_of(proof))
+            self._meet(finding_key(plain.api, plain.rule, plain.verdict), plain)
+            self._ready(case, replace(finding, confirmed=False))
+        elif finding.refuted:
             self._ready(case, replace(finding, confirmed=False))
         else:
             self.writing.begin(case, finding)
@@ -296,8 +305,8 @@ class Triage:
         if case.key != final:
             self.aliases[case.key] = final
         if filed is not None:
-            self._refuted[final] += filed.refuted
-            if not filed.refuted or self._refuted[final] >= REFUTED_OFTEN:
+            self._dismissed[final] += filed.dismissed
+            if not filed.dismissed or self._dismissed[final] >= DISMISSED_OFTEN:
                 self.known[final] = filed.confirmed
             if filed.confirmed:
                 self.found(replace(filed, times=times))

@@ -1,4 +1,5 @@
-"""The last steps of a finding: its script shows it in a fresh process, a short one is looked for, what lies around is measured."""
+"""The last steps of a finding: what it is held against stands by itself, its script shows it in a fresh process, a short one is looked for,
+what lies around is measured."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from gradfuzz.findings import landscape
+from gradfuzz.findings.direct import standing
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.short import shortening
 from gradfuzz.pool.executor import Event, Executor
@@ -23,11 +25,16 @@ class Work(Generic[Case]):
 
     case: Case
     finding: Finding
-    doing: str = "running the script of"
+    doing: str = "running directly"
     shown: bool = False  # by its script
 
     def steps(self) -> Steps:
         """Hands out jobs for workers and is told their answers. A finding that its script does not show ends there."""
+        unsound = yield from standing(self.finding)
+        if unsound:
+            self.finding = replace(self.finding, confirmed=False, unsound=unsound)
+            return
+        self.doing = "running the script of"
         answer = yield "script", {"source": self.finding.script}
         output = "\n".join(str(answer[key]) for key in ("output", "failed", "cause") if answer.get(key))
         self.finding = self.finding.shown_by(answer.get("status") == 1, output, answer.get("environment"))

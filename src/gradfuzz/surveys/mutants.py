@@ -14,11 +14,11 @@ from gradfuzz.engine.engine import Engine, Session, session
 from gradfuzz.engine.survey import Death, State, Suspicion, Task, Watcher
 from gradfuzz.errors import ProgramError, StoreError, TargetError
 from gradfuzz.mutate.cover import Cover
-from gradfuzz.mutate.edits import Edit
+from gradfuzz.mutate.edits import Edit, apply_all
 from gradfuzz.oracles.check import Options
 from gradfuzz.oracles.verdict import CRASH, INCONCLUSIVE, RANK, TIMEOUT, Verdict
 from gradfuzz.pool.executor import Executor
-from gradfuzz.program import Program, from_json, gate
+from gradfuzz.program import Program, from_json, gate, to_json
 from gradfuzz.seeds.files import file_seeds
 from gradfuzz.seeds.gather import choose, gather, signature_seeds
 from gradfuzz.seeds.library import Parts, Reading
@@ -158,8 +158,8 @@ class Mutants:
             if batch is None:
                 yield self._to_read()  # nothing: the round before the last one is not done yet
                 continue
-            if batch.elsewhere:
-                self.running[batch.number] = Running(batch, Depth(), finished=True)
+            if batch.elsewhere or (batch.dtype and self._seed(batch) == self._program(batch.seed_index)):
+                self.running[batch.number] = Running(replace(batch, elsewhere=True), Depth(), finished=True)
                 self.next_number += 1
                 self._take()
                 continue
@@ -226,6 +226,11 @@ class Mutants:
             self._programs[seed_index] = from_json(self.seeds[seed_index].program)
         return self._programs[seed_index]
 
+    def _seed(self, batch: Batch) -> Program:
+        """What the batch's mutants are made of: the seed, in another type where the plan says so."""
+        program = self._program(batch.seed_index)
+        return apply_all(program, [Edit("dtypes", None, batch.dtype)]) if batch.dtype else program
+
     def _depth(self, batch: Batch) -> Depth:
         funcs = [call.func for call in self._program(batch.seed_index).calls()] if self.depths.choice.ways else []
         return self.depths.batch(batch.number, funcs, batch.shown, batch.deep, batch.glance, batch.swept, batch.cover is not None)
@@ -236,8 +241,9 @@ class Mutants:
         # batch; what was told of them then is not told again.
         told = 0 if running.before is None else running.before.until
         fields = {
-            "api": seed.api, "program": seed.program, "rng": batch.rng, "weights": dict(batch.weights), "depth": running.depth.to_json(),
-            "told": told, "number": batch.number, "cover": None if batch.cover is None else batch.cover.to_json(),
+            "api": seed.api, "program": to_json(self._seed(batch)) if batch.dtype else seed.program, "rng": batch.rng,
+            "weights": dict(batch.weights), "depth": running.depth.to_json(), "told": told, "number": batch.number,
+            "cover": None if batch.cover is None else batch.cover.to_json(),
         }  # fmt: skip
         return Task("batch", fields, batch.count, batch.start, batch.number)
 
@@ -260,7 +266,7 @@ class Mutants:
         options = running.depth.options(index, Counter(), alone=True)  # as deep as it may have been
         if index >= task.fields["told"]:
             drawn = (batch.rng, index, dict(batch.weights), running.depth.family, batch.cover)
-            running.reports.append(Death(seed.api, from_json(seed.program), cause, options, *drawn))
+            running.reports.append(Death(seed.api, self._seed(batch), cause, options, *drawn))
         running.deaths += 1
         rest = task.beyond(index) if running.deaths + batch.deaths < DEATHS else None
         if rest is None:
@@ -321,7 +327,7 @@ class Mutants:
         for question in running.questions:
             options, edits = Options.from_json(question["options"]), tuple(Edit.from_json(e) for e in question["edits"])
             verdict = Verdict(INCONCLUSIVE, "reference", scenarios=[Scenario.named(name) for name in question["scenarios"]])
-            self.triage.wonder(Suspicion(seed.api, self._program(running.batch.seed_index), edits, options, verdict), question["measured"])
+            self.triage.wonder(Suspicion(seed.api, self._seed(running.batch), edits, options, verdict), question["measured"])
         counts = {outcome: count for outcome, count in zip(RANK, running.counts) if count}
         cover = None if running.batch.cover is None else running.cover
         told = Lesson(sorted(running.features), running.edits, sorted(keys), sorted(orders), running.deaths, cover, running.grown)

@@ -25,8 +25,9 @@ from gradfuzz.surveys.designs import Designs
 FIRST_LOOK = 8
 FIRST_BATCH = 4
 FIRST_COVER = 40
-# One compilation, of the seed's own shapes.
+# One compilation of the seed's own shapes, and one in complex numbers, for which compilers and decompositions have code of their own.
 SWEPT = COMPILED_FAMILY
+SWEPT_TYPES = ("", "complex128")
 LATER_BATCH = 16
 # Where another shape costs a compilation, a design's rows come in families of some sixteen, and those of the seed's own shapes.
 FIRST_COVER_OF_FAMILIES = 48
@@ -80,9 +81,10 @@ class Batch:
     shown: tuple[int, ...] = ()  # orders at which the seed's mutants have shown findings
     glance: bool = False  # a first look: anything more would cost a compilation each
     swept: bool = False  # its operator has its turn in a compiled way
+    dtype: str = ""  # of the seed's floating inputs, where it is not their own
     deaths: int = 0  # of workers at the hands of this API, as far as is known
     cover: Cover | None = None  # what is known of the seed's design, if the batch goes on with it
-    elsewhere: bool = False  # another shard's: it is not run here
+    elsewhere: bool = False  # another shard's, or the same as an earlier one: it is not run here
 
     @property
     def mutants(self) -> int:
@@ -203,9 +205,10 @@ class Schedule:
         for index in sorted(order, key=turn.__getitem__):
             self._plan(index, 0, FIRST_BATCH)
         operators = {_operator(self.apis[index]): index for index in reversed(leading)}
-        for index in leading if self._sweep else ():
-            if operators[_operator(self.apis[index])] == index:
-                self._plan(index, 0, SWEPT, swept=True)
+        swept = [index for index in leading if operators[_operator(self.apis[index])] == index] if self._sweep else []
+        for dtype in SWEPT_TYPES:
+            for index in swept:
+                self._plan(index, 0, SWEPT, swept=True, dtype=dtype)
         for index in leading:
             self._plan(index, FIRST_LOOK, FIRST_COVER, cover=Cover())
 

@@ -26,7 +26,7 @@ def pinpoint(target: Target, job: dict[str, Any]) -> dict[str, Any]:
     """The first entry that shows a finding plainly, its diagonal ones first; None where there is none.
 
     `job` has the Program, the scenarios at fault, the kind, the element that was narrowed down to, and, of a proven finding, its entry's
-    place and exact value. An error has no entry: of it only the context is told.
+    place and exact value. An error has no entry: of it only the context is told. `besides`: elements that were looked at in vain.
     """
     trial = Trial(target, gate.check(from_json(job["program"]), target.language))
     if job["kind"] in (STATUS, INTERNAL):
@@ -40,8 +40,10 @@ def pinpoint(target: Target, job: dict[str, Any]) -> dict[str, Any]:
         entries: Iterator[tuple[Spot, tuple[Spot, ...]]] = iter([(spot_of(output), tuple(map(spot_of, alongs)))])
     else:
         entries = _entries(trial, order, job.get("element"))
-    until = time.process_time() + MOST_SECONDS
+    until, besides = time.process_time() + MOST_SECONDS, {spot_of(spot) for spot in job.get("besides", ())}
     for output, alongs in entries:
+        if alongs[-1] in besides:
+            continue
         for scenario in scenarios:
             entry = Entry(trial, scenario, output, alongs)
             shown = entry.shown(job["kind"], job.get("exact"), scenarios)
@@ -60,7 +62,7 @@ def _entries(trial: Trial, order: int, element: str | None) -> Iterator[tuple[Sp
     outputs = [spot for spot in spots(trial.direct) if live[spot[0]] and (free is None or spot[0] in free.values)]
     inputs = spots(trial.inputs)
     last = [spot for spot in inputs if label(spot, trial.point.names, trial.inputs) == element] or inputs
-    own = [(output, (spot,) * order) for spot in last for output in outputs]
+    own = [(output, (spot,) * order) for spot in last for output in sorted(outputs, key=lambda output: output[1:] != spot[1:])]
     every = ((output, (*first, spot)) for spot in last for first in product(*[inputs] * (order - 1)) for output in outputs)
     seen = set()
     for entry in (*own[:MOST_ENTRIES], *(e for _, e in zip(range(MOST_ENTRIES), every))):

@@ -29,6 +29,7 @@ from gradfuzz.targets.base.ways import STRICT, Way
 from gradfuzz.worker.batch import run_batch
 from gradfuzz.worker.chains import list_ops, run_chains
 from gradfuzz.worker.describe import describe, formula
+from gradfuzz.worker.direct import direct
 from gradfuzz.worker.drawing import Drawing
 from gradfuzz.worker.environment import environment
 from gradfuzz.worker.graphs import list_words, run_graphs
@@ -197,6 +198,9 @@ class Worker:
         if confirmed is None:
             return {"confirmed": None}
         return {"confirmed": confirmed.to_json(), "of_that": {"shrink": confirmed.shrinking}}
+
+    def do_direct(self, job: Job) -> dict[str, Any]:
+        return direct(self.target, job)
 
     def do_rules(self, job: Job) -> dict[str, Any]:
         return {"rules": self.target.rules()}

@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+import torch
 
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.inside.confirm import confirm
@@ -13,11 +14,13 @@ from gradfuzz.findings.script import script
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.verdict import CRASH, Verdict
 from gradfuzz.program import parse
-from gradfuzz.program.model import Values
+from gradfuzz.program.model import LAYOUTS, Values
+from gradfuzz.program.values import materialise
 from gradfuzz.targets.base.protocol import Outcome
 from gradfuzz.targets.base.scenario import REVERSE, Scenario, pure
 from gradfuzz.targets.homes import load_target
 from gradfuzz.targets.torch import again, own_rule
+from gradfuzz.targets.torch.tensors import make_tensor
 from tests.conftest import PLANTED
 
 X = 'x = tensor((2, 3), "{dtype}", uniform(0.5, 1.5, seed=1))\n'
@@ -260,6 +263,20 @@ def test_a_finding_is_blamed_on_a_stage_and_its_short_script_shows_it(target, na
     (tmp_path / "script.py").write_text(text.replace(f"planted_ways.{name}(", f"planted_ways.{twin}("))
     done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_way_s_script_has_its_inputs_in_their_layouts(target, layout):
+    dtype = "complex128" if layout == "conjugated" else "float64"
+    made = parse(f'x = tensor((2, 3), "{dtype}", uniform(0.5, 2.0, seed=1), layout="{layout}")\ny = torch.sin(x)\n', target.language)
+    scenario = Scenario(("r",), "aot_eager")
+    finding = Finding("torch", target.version, "torch.sin", Verdict("disagree", "way", "way", 1, [scenario]), made, True)
+    space: dict = {}
+    exec(script(finding).partition("def function")[0], space)
+    (ours,) = (make_tensor(materialise(recipe), recipe) for recipe in made.inputs.values())
+    x = space["x"]
+    assert torch.equal(x, ours)
+    assert (x.is_neg(), x.is_conj(), x.is_contiguous()) == (ours.is_neg(), ours.is_conj(), ours.is_contiguous())
 
 
 @pytest.mark.parametrize(

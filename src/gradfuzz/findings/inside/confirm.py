@@ -12,6 +12,7 @@ import numpy as np
 from gradfuzz.findings.inside.documented import documented, undocumented
 from gradfuzz.findings.inside.neighbours import is_ordinary, neighbours
 from gradfuzz.findings.inside.presentable import presentable
+from gradfuzz.findings.inside.public import public
 from gradfuzz.findings.inside.same import mark
 from gradfuzz.findings.inside.shrink import shrink_edits, shrink_program
 from gradfuzz.findings.inside.stages import at_its_stage
@@ -51,6 +52,7 @@ class Confirmed:
     rules: tuple[str, ...] = ()  # derivative rules at work, where there are several
     hidden: tuple[str, ...] = ()  # options that no docstring mentions
     documented: tuple[str, ...] | None = None  # what docstrings say about such things; None where nobody has looked
+    api: str = ""  # a public name for what was suspected under an internal one
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -64,7 +66,7 @@ class Confirmed:
             data["mutates"], data["random"], int(data.get("salt", 0)), None if data.get("made") is None else tuple(data["made"]),
             data["shrinking"], data.get("ordinary"), bool(data.get("empty")), tuple(data.get("rules", ())),
             tuple(data.get("hidden", ())),
-            None if data.get("documented") is None else tuple(data["documented"]),
+            None if data.get("documented") is None else tuple(data["documented"]), str(data.get("api", "")),
         )  # fmt: skip
 
 
@@ -90,8 +92,8 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
     def shows(program: Program) -> bool:
         return seen(program)[1] is not None
 
-    def smaller(program: Program) -> Program:
-        return shrink_program(program, shows, lambda: time.process_time() < deadline, suspicion.api)
+    def smaller(program: Program, api: str = suspicion.api) -> Program:
+        return shrink_program(program, shows, lambda: time.process_time() < deadline, api)
 
     edits = list(suspicion.edits)
     _, first = seen(apply_all(suspicion.seed, edits))
@@ -99,14 +101,15 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
         return None
     began = time.process_time()
     kept, near = edits, None
-    smallest = apply_all(suspicion.seed, edits)
+    smallest, api = apply_all(suspicion.seed, edits), suspicion.api
     if seconds:
         kept = shrink_edits(suspicion.seed, edits, shows)
         smallest = smaller(apply_all(suspicion.seed, kept))
         near = next(filter(shows, neighbours(smallest)), None)
         if near is not None and not is_ordinary(smallest):
             smallest = smaller(near)  # it shows at what people compute with: that is the example
-        smallest = presentable(target, suspicion.api, smallest, shows)
+        api, named = public(target, api, smallest, shows)
+        smallest = presentable(target, api, smaller(named, api) if named != smallest else smallest, shows)
     shrinking = time.process_time() - began
     examination, verdict = seen(smallest)
     point = examination.trial.point if examination.trial is not None else None
@@ -115,7 +118,7 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
         smallest, tuple(kept), verdict or first, examination.rule, point is not None and point.mutates, point is not None and point.random,
         options.salt, None if point is None else tuple(point.made), shrinking, near is not None if seconds else None,
         bool(outputs) and not any(o.size for o in outputs), _rules(examination),
-        tuple(undocumented(target, suspicion.api, smallest)), tuple(documented(target, suspicion.api, examination.rule)),
+        tuple(undocumented(target, api, smallest)), tuple(documented(target, api, examination.rule)), api if api != suspicion.api else "",
     )  # fmt: skip
 
 

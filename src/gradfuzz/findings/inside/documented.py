@@ -90,9 +90,12 @@ def _sentences(path: str, language: Language) -> Iterator[str]:
 
 def _siblings(api: str, language: Language) -> list[str]:
     """The API first, then whatever is called like it but for case, underscores and the namespace."""
-    name = api.rsplit(".", 1)[-1]
-    members = _by_name(tuple(language.namespaces), tuple(language.modules.items()))
-    return [api, *(path for path in members.get(_plain(name), ()) if path != api)]
+    return [api, *(path for path in named_alike(api.rsplit(".", 1)[-1], language) if path != api)]
+
+
+def named_alike(name: str, language: Language) -> list[str]:
+    """Whatever public namespaces have under a name, but for case and underscores."""
+    return _by_name(tuple(language.namespaces), tuple(language.modules.items())).get(_plain(name), [])
 
 
 def _plain(name: str) -> str:

@@ -31,7 +31,9 @@ def _real(program: Program) -> bool:
 
 
 def _all_dtypes(program: Program, where: Any, value: str) -> Program | None:
-    """Every floating input becomes `value`; a real type stays real where it becomes complex is asked for discrete ones."""
+    """Every floating input becomes `value`, but none complex where one is said to hold real numbers."""
+    if value in COMPLEXES and _real(program):
+        return None
     changes = {}
     for name, recipe in program.inputs.items():
         if recipe.dtype in DISCRETE:

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradfuzz.numdiff.ladder import FIRST_STEP, RATIO, Estimate, estimate
 from gradfuzz.oracles.trial import DOUBLE_UNIT, Trial
-from gradfuzz.targets.base.protocol import Refusal, Vec
+from gradfuzz.targets.base.protocol import Outcome, Refusal, Vec
 from gradfuzz.targets.base.scenario import Scenario
 
 Array = Any
@@ -170,6 +170,34 @@ class Line:
             moved = [m for m in moved if m.shape == self.at(0.0).shape]
         found = np.logical_or.reduce(moved) if moved else np.zeros(self.at(0.0).shape, bool)
         return found if found.any() else np.ones(self.at(0.0).shape, bool)
+
+    @cached_property
+    def still(self) -> Vec | None:
+        """The weights of those numbers that the finer half of the ladder does not move, a complex one's two parts apart; None where it
+        moves all of them or none. A long step may move what is rounded to a coarse grid.
+
+        What has been contracted already has no parts to tell apart.
+        """
+        steps = [t for t, *_ in self.numeric.steps[len(self.numeric.steps) // 2 :]]
+        found = [self.trial.attempt(self.base, self._us, self.along, sign * t) for t in steps for sign in (1, -1)]
+        here = self.trial.outcome(self.base)
+        outcomes = [o for o in (here, *found) if isinstance(o, Outcome) and not o.contracted]
+        weights, results = self.trial.v.arrays, [o.result for o in outcomes]
+        if len(outcomes) <= len(found) or any([r.shape for r in result] != [w.shape for w in weights] for result in results):
+            return None
+        real, imaginary = ([[np.asarray(part(r)) for r in result] for result in results] for part in (np.real, np.imag))
+        masks = [[np.all([a == b for a, b in zip(column, column[1:])], axis=0) for column in zip(*part)] for part in (real, imaginary)]
+        still = [
+            np.where(a, w.real, 0) + 1j * np.where(b, w.imag, 0) if np.iscomplexobj(w) else np.where(a, w, 0)
+            for w, a, b in zip(weights, *masks)
+        ]  # fmt: skip
+        whole = all(np.array_equal(s, w) for s, w in zip(still, weights))
+        return Vec([np.asarray(s) for s in still]) if any(s.any() for s in still) and not whole else None
+
+    def number_of(self, scenario: Scenario, v: Vec) -> float:
+        """What a scenario says of outputs that are weighed in another way; NaN where it refuses."""
+        outcome = self.trial.attempt(scenario, [*self._us, self.along], v=v)
+        return float("nan") if isinstance(outcome, Refusal) else self.trial.number(outcome, v)
 
     @property
     def typical(self) -> float:

@@ -194,6 +194,13 @@ class Target(Protocol):
         """Undo what a worker sets for speed, so that a stand-alone script runs as it would by itself."""
 
 
+class Inferring(Target, Protocol):
+    """A target whose library knows what shapes outputs have before anything is computed."""
+
+    def inferred(self, program: Program) -> Iterable[Sequence[int | None]]:
+        """The shapes of a Program's floating outputs, None for sizes that hang on numbers. Raises where the library cannot tell."""
+
+
 class Warming(Target, Protocol):
     """A target that has more to import than its first workers are kept waiting for."""
 

@@ -72,6 +72,9 @@ class JaxTarget:
     def bare(self, program: Program, scenario: Scenario) -> str:
         return bare(self.point(program), scenario)
 
+    def inferred(self, program: Program) -> list[tuple[int, ...]]:
+        return [o.shape for o in self.point(program).foreseen()]
+
     def classify(self, error: BaseException) -> Refusal:
         return self._refusals.classify(error)
 

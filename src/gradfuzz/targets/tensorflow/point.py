@@ -67,6 +67,12 @@ class TensorflowPoint(Inputs, CompiledPoint):
         """What the outputs look like. Where that depends on the numbers, they are computed."""
         return [as_seen(o) for o in (self.plan.zeros if self.plan.settled else self._first(DIRECT, (), None))]
 
+    def inferred(self) -> list[list[int | None]]:
+        """The outputs' shapes as they are known when F is traced. Raises where not even the number of dimensions is."""
+        traced = tf.function(lambda *xs: self._function(xs, tensors(self.resting)), autograph=False)
+        signature = [tf.TensorSpec(x.shape, x.dtype) for x in self._all]
+        return [o.shape.as_list() for o in traced.get_concrete_function(*signature).structured_outputs]
+
     def first(self) -> list[Array]:
         """F at the inputs."""
         return [as_seen(o) for o in self._first(DIRECT, (), None)]

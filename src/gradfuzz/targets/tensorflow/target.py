@@ -64,6 +64,9 @@ class TensorflowTarget:
     def bare(self, program: Program, scenario: Scenario) -> str:
         return bare(program, self.compiler, scenario)
 
+    def inferred(self, program: Program) -> list[list[int | None]]:
+        return self.point(program).inferred()
+
     def classify(self, error: BaseException) -> Refusal:
         return self._refusals.classify(error)
 

@@ -22,7 +22,7 @@ def nothing_left() -> Iterator[None]:
     if not hasattr(torch._C, "_ForceDispatchKeyGuard"):  # before 2.0
         yield
         return
-    keys = _keys()
+    keys, hooks = _keys(), _hooks()
     level, error = fwd._current_level, ""
     raised: BaseException | None = None
     with torch._C._ForceDispatchKeyGuard(*keys):
@@ -33,6 +33,9 @@ def nothing_left() -> Iterator[None]:
         error = _difference(keys)
         torch._C._functorch.pop_dynamic_layer_stack_and_undo_to_depth(0)
     fwd._current_level = level
+    if hooks and not _hooks():
+        torch._C._autograd._saved_tensors_hooks_enable()
+        error = error or "hooks of saved tensors are still refused"
     if error:
         raise LeftBehind(f"{error} after {_first_line(raised) if raised is not None else 'it had run'}") from raised
     if raised is not None:
@@ -54,6 +57,11 @@ def let_go(error: BaseException) -> None:
 
 def _keys() -> tuple[Any, Any]:
     return torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()
+
+
+def _hooks() -> bool:
+    """Whether tensors that are saved for the backward pass may have hooks, as checkpointing needs; `torch.func` refuses them meanwhile."""
+    return bool(torch._C._autograd._saved_tensors_hooks_is_enabled())
 
 
 def _difference(before: tuple[Any, Any]) -> str:

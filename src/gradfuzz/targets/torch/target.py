@@ -17,6 +17,7 @@ from gradfuzz.targets.base.ways import declared
 from gradfuzz.targets.homes import Home
 from gradfuzz.targets.torch import compile, tape
 from gradfuzz.targets.torch.bare import bare
+from gradfuzz.targets.torch.inferring import inferred
 from gradfuzz.targets.torch.modules import is_module_class
 from gradfuzz.targets.torch.parameters import overloads
 from gradfuzz.targets.torch.point import TorchPoint
@@ -49,6 +50,9 @@ class TorchTarget:
 
     def bare(self, program: Program, scenario: Scenario) -> str:
         return bare(TorchPoint(program, self.compiler), scenario)
+
+    def inferred(self, program: Program) -> list[tuple[int, ...]]:
+        return inferred(TorchPoint(program, self.compiler))
 
     def classify(self, error: BaseException) -> Refusal:
         return self._refusals.classify(error)
