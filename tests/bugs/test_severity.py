@@ -29,6 +29,8 @@ CASES = [
     ("silent-higher", "", made(scenarios=["reverse-over-forward-over-reverse"])),
     ("loud", "", made(kind="nonfinite", actual=float("nan"))),
     ("loud", "", made(kind="status", symptom="no such size")),
+    ("loud", "take its process down", made(kind="timeout", scenarios=["direct"], oracle="process", text=at(values="listed([2.0, 1.0])"))),
+    ("region", "huge", made(kind="timeout", scenarios=["direct"], oracle="process", text=at(values="listed([1e30, 1.0])"))),
     ("loud", "take its process down", made(kind="crash", scenarios=["direct"], oracle="process", text=at(values="listed([1e30, 1.0])"))),
     ("region", "next to nothing", made(expected=1e-20, actual=-4e-17, proof=PROOF)),
     ("silent", "", made(expected=1e-20, actual=0.5, proof=PROOF)),

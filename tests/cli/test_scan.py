@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -13,6 +14,7 @@ from gradfuzz.cli.app import app
 from gradfuzz.cli.modules import lent
 from gradfuzz.store import Store
 from gradfuzz.targets.homes import homes
+from gradfuzz.testing import ModuleMismatch, check_module
 
 OPS = '''
 import torch
@@ -85,6 +87,19 @@ def maker():
             return 2 * g
 
     return Inner.apply
+
+
+def doubled(x):
+    class Inner(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return 3 * g
+
+    return Inner.apply(x)
 '''
 TESTS = """
 import torch
@@ -96,6 +111,7 @@ def test_all():
     ops.TakesFunction.apply(torch.randn(3, requires_grad=True), torch.sin)
     ops.maker()(torch.randn(3, requires_grad=True))
     ops.halved(torch.randn(2, 2, requires_grad=True))
+    ops.doubled(torch.randn(2, requires_grad=True))
 """
 
 
@@ -111,6 +127,10 @@ def package(tmp_path_factory):
     return folder
 
 
+# Enough for a first look at each derivative, which is all that these bugs need.
+MUTANTS = "60"
+
+
 @pytest.fixture(scope="module")
 def scanned(package):
     """One scan for all that is said about it."""
@@ -118,7 +138,7 @@ def scanned(package):
         patch.chdir(package)
         patch.syspath_prepend(str(package))
         patch.setenv("PYTHONPATH", ":".join([str(package), *sys.path]))
-        arguments = ["scan", "scanned_package", "--time", "40s", "--workers", "1", "--store", "scan.db", "--", "python", "use.py"]
+        arguments = ["scan", "scanned_package", "--mutants", MUTANTS, "--workers", "1", "--store", "scan.db", "--", "python", "use.py"]
         result = CliRunner().invoke(app, arguments)
     return result, " ".join(result.output.split()), package
 
@@ -129,7 +149,8 @@ def test_a_wrong_backward_is_a_finding_and_its_healthy_neighbour_is_not(scanned)
     assert "scanned_package.ops._Soft.apply: wrong gradient in reverse" in text
     assert "scanned_package.ops.Healthy.apply: nothing found" in text
     kept = Store(package / "scan.db", create=False).findings()
-    assert {f.api for f in kept if "reverse" in f.title} == {"scanned_package.ops._Soft.apply", "scanned_package.ops.halved"}
+    wrong = ("_Soft.apply", "halved", "doubled")
+    assert {f.api for f in kept if "reverse" in f.title} == {f"scanned_package.ops.{name}" for name in wrong}
 
 
 def test_an_operator_registered_by_its_name_is_found_by_the_function_that_calls_it(scanned):
@@ -153,10 +174,27 @@ def test_its_script_imports_the_package_and_fails_by_itself(scanned, tmp_path):
 
 def test_what_cannot_be_called_is_listed_with_the_reason(scanned):
     _, text, _ = scanned
-    assert "7 hand-written derivatives" in text or "6 hand-written derivatives" in text
+    assert "8 hand-written derivatives in scanned_package, 5 of which can be called" in text
     assert "TakesFunction.apply (torch.autograd.Function): not called: an argument of type builtin_function_or_method" in text
+    assert "maker (torch.autograd.Function made inside): not called: what it returns is no tensor" in text
     assert "it is made inside maker, so no program can name it" in text
+    assert "doubled.<locals>" not in text  # the function that makes it and calls it stands for it
     assert "could not be imported: scanned_package.broken: ModuleNotFoundError" in text
+
+
+def test_a_scan_goes_on_with_what_was_heard(scanned, monkeypatch):
+    _, _, package = scanned
+    monkeypatch.chdir(package)
+    monkeypatch.syspath_prepend(str(package))
+    monkeypatch.setenv("PYTHONPATH", ":".join([str(package), *sys.path]))
+    result = CliRunner().invoke(app, ["scan", "scanned_package", "--resume", "--mutants", "70", "--workers", "1", "--store", "scan.db"])
+    text = " ".join(result.output.split())
+    assert result.exit_code == 1, result.output
+    assert "importing" not in text
+    assert "scanned_package.ops._Soft.apply: " in text and "scanned_package.ops.Healthy.apply: nothing found" in text
+    other = CliRunner().invoke(app, ["scan", "json", "--resume", "--store", "scan.db"])
+    assert other.exit_code == 2
+    assert "the last campaign in scan.db is no scan of json; leave --resume out" in " ".join(other.output.split())
 
 
 def test_a_recording_of_a_package_has_ranges_and_structure_and_no_numbers(package, monkeypatch):
@@ -260,6 +298,26 @@ def test_what_loads_itself_late_is_left_alone(library, tmp_path, monkeypatch):
     assert not rules.rules
 
 
+def rules_of(name, text, library, folder, monkeypatch):
+    """A package's rules, found and listened to until the test is over, and what is heard of them."""
+    if library == "jax":
+        import jax
+
+        for kind in (jax.custom_jvp, jax.custom_vjp):
+            monkeypatch.setattr(kind, "__call__", kind.__call__)  # put back at the end
+    if library == "torch":
+        import torch
+
+        monkeypatch.setattr(torch.autograd.Function, "apply", torch.autograd.Function.__dict__["apply"])
+    (folder / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(str(folder))
+    heard = []
+    rules = homes()[library].part("handwritten")(name.partition("/")[0], heard.append)
+    rules.listen()
+    assert rules.find(hearing=True) == []
+    return rules, heard
+
+
 COMPATIBLE = """
 import tensorflow.compat.v2 as tf
 
@@ -277,12 +335,173 @@ def test_a_package_that_imports_tensorflow_by_another_name_is_heard(tmp_path, mo
 
     for place in places(tf.custom_gradient):
         monkeypatch.setattr(place, "custom_gradient", tf.custom_gradient)  # put back at the end
-    (tmp_path / "compatible_rules.py").write_text(COMPATIBLE)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    heard = []
-    rules = homes()["tensorflow"].part("handwritten")("compatible_rules", heard.append)
-    rules.listen()
-    assert rules.find() == []
+    rules, heard = rules_of("compatible_rules", COMPATIBLE, "tensorflow", tmp_path, monkeypatch)
     assert [rule.path for rule in rules.rules.values()] == ["compatible_rules.sine"]
     sys.modules["compatible_rules"].sine(tf.ones((2, 3), tf.float64))
     assert [row["api"] for row in heard] == ["compatible_rules.sine"]
+
+
+IMPLICIT = """
+import jax
+import jax.numpy as jnp
+
+
+def wrong(a):
+    return jax.lax.custom_root(lambda x: x * x - a, jnp.ones_like(a), lambda f, x: jnp.sqrt(a), lambda g, y: y / (2 * g(jnp.ones_like(y))))
+
+
+def healthy(a):
+    return jax.lax.custom_root(lambda x: x * x - a, jnp.ones_like(a), lambda f, x: jnp.sqrt(a), lambda g, y: y / g(jnp.ones_like(y)))
+"""
+
+
+def test_functions_that_solve_an_equation_are_found_and_heard_and_the_wrong_one_is_told_from_its_twin(tmp_path, monkeypatch):
+    import jax
+
+    rules, heard = rules_of("solved_rules", IMPLICIT, "jax", tmp_path, monkeypatch)
+    assert {rule.name: rule.kind for rule in rules.rules.values()} == dict.fromkeys(("wrong", "healthy"), "jax.lax.custom_root")
+    sys.modules["solved_rules"].wrong(jax.numpy.array([0.5, 2.0, 3.0]))
+    (row,) = heard
+    assert (row["api"], row["program"]["statements"][0]["tensor"]["structure"]) == ("solved_rules.wrong", "positive")
+    with pytest.raises(ModuleMismatch) as caught:
+        check_module("solved_rules", library="jax")
+    assert {line.name: line.outcome for line in caught.value.report.lines} == {"wrong": "WRONG", "healthy": "right"}
+
+
+@pytest.mark.slow
+def test_functions_that_solve_an_equation_are_fuzzed(tmp_path, monkeypatch):
+    (tmp_path / "with_roots.py").write_text(IMPLICIT)
+    (tmp_path / "use.py").write_text(
+        "import jax.numpy as jnp, with_roots\n\nfor f in (with_roots.wrong, with_roots.healthy):\n    f(jnp.array([0.5, 2.0, 3.0]))\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", ":".join([str(tmp_path), *sys.path]))
+    arguments = ["--mutants", "30", "--workers", "1", "--order", "1", "--target", "jax", "--", "python", "use.py"]
+    result = CliRunner().invoke(app, ["scan", "with_roots", *arguments])
+    text = " ".join(result.output.split())
+    assert result.exit_code == 1, result.output
+    assert "2 hand-written derivatives in with_roots, 2 of which can be called" in text
+    assert "with_roots.wrong: wrong gradient in reverse, forward" in text
+    assert "with_roots.healthy: nothing found" in text
+
+
+RENAMED = """
+import jax
+import jax.numpy as jnp
+
+
+def _sine(x, flag):
+    return jnp.sin(x)
+
+
+sine = jax.custom_vjp(_sine, nondiff_argnums=(1,))
+sine.defvjp(lambda x, flag: (jnp.sin(x), x), lambda flag, x, g: (g * jnp.cos(x),))
+
+
+def inside(x):
+    @jax.custom_jvp
+    def cube(x):
+        return x**3
+
+    cube.defjvp(lambda xs, ts: (xs[0] ** 3, 3 * xs[0] ** 2 * ts[0]))
+    return cube(x)
+
+
+@jax.jit
+def behind(x):
+    return jax.custom_vjp(lambda x: x)(x)
+"""
+
+
+def test_a_rule_is_heard_under_the_name_that_programs_can_call_it_by(tmp_path, monkeypatch):
+    import jax
+
+    rules, heard = rules_of("renamed_rules", RENAMED, "jax", tmp_path, monkeypatch)
+    assert {rule.name for rule in rules.rules.values()} == {"sine", "inside", "behind"}
+    sys.modules["renamed_rules"].sine(jax.numpy.ones(3), np.int64(2))  # numbers of NumPy are numbers
+    sys.modules["renamed_rules"].inside(jax.numpy.ones(3))
+    assert {row["api"] for row in heard} == {"renamed_rules.sine", "renamed_rules.inside"}
+    rules.try_out()
+    assert {row["path"] for row in rules.told()} == {"renamed_rules.sine", "renamed_rules.inside", "renamed_rules.behind"}
+
+
+UNCALLED = """
+import torch
+
+
+class Soft(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, labels, mode):
+        if mode not in ("sine", "cosine"):
+            raise ValueError(f"no mode {mode}")
+        ctx.save_for_backward(x, labels)
+        return torch.sin(x) * labels
+
+    @staticmethod
+    def backward(ctx, g):
+        x, labels = ctx.saved_tensors
+        return g * torch.cos(x) * labels, None, None
+
+
+def soft(x, labels, mode="sine"):
+    return Soft.apply(x, labels, mode)
+
+
+class Layer(torch.nn.Module):
+    def forward(self, x):
+        return Inner.apply(x, "flat")
+
+
+class Inner(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, how):
+        assert how == "flat"
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g, None
+
+
+class Masked(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, keep):
+        ctx.save_for_backward(keep)
+        return x * keep
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0], None
+
+
+class Deaf(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, how):
+        raise ValueError("it takes a dictionary")
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, None
+"""
+
+
+def test_rules_that_nobody_called_are_tried_by_what_in_the_package_calls_them(tmp_path, monkeypatch):
+    rules, heard = rules_of("uncalled_rules", UNCALLED, "torch", tmp_path, monkeypatch)
+    rules.try_out()
+    told = {row["path"].removeprefix("uncalled_rules."): row for row in rules.told()}
+    assert {name for name, row in told.items() if row["calls"] and row["made_up"]} == {"Soft.apply", "Inner.apply", "Masked.apply"}
+    assert "it takes no plain tensors (ValueError: it takes a dictionary)" in told["Deaf.apply"]["reason"]
+    # A rule that gives no gradient for an argument says that it is none of its business.
+    for name in ("Masked.apply", "Soft.apply"):
+        statements = next(row for row in heard if row["api"] == f"uncalled_rules.{name}")["program"]["statements"]
+        assert [s["tensor"].get("grad", True) for s in statements if "tensor" in s] == [True, False]
+
+
+def test_a_module_whose_name_its_package_gave_to_something_else_is_said_to_be_out_of_reach(tmp_path, monkeypatch):
+    (tmp_path / "hiding_rules").mkdir()
+    (tmp_path / "hiding_rules" / "ops.py").write_text(UNCALLED)
+    rules, heard = rules_of("hiding_rules/__init__", "from hiding_rules import ops\n\nops = 3\n", "torch", tmp_path, monkeypatch)
+    rules.try_out()
+    assert not heard
+    assert all("something else in the package is called hiding_rules.ops" in row["reason"] for row in rules.told())

@@ -55,6 +55,14 @@ def test_a_job_that_was_put_off_can_be_taken_back_until_it_begins():
     assert jobs.next(0)["id"] == 2000 and not jobs
 
 
+def test_jobs_that_have_not_begun_can_be_called_off_and_urgent_ones_stay():
+    jobs = filled(waiting=3, urgent=1)
+    begun = [jobs.next(0)["id"], jobs.next(1)["id"]]
+    assert begun == [1000, 0]
+    assert jobs.call_off({0, 1, 7, 1000}) == [1]
+    assert jobs.next(1)["id"] == 2 and not jobs
+
+
 def test_slow_is_not_hung_and_what_spins_on_a_busy_machine_is():
     alone, nobody = {"1": (5.0, 7.0)}, {}
     assert at_rest(30.0, alone, {"1": (5.2, 36.0)}) == pytest.approx(1.0)  # it waited for a processor

@@ -76,6 +76,15 @@ def test_a_planted_error_is_a_mismatch_within_the_limit(name):
     assert error.evaluations <= EVALUATIONS
 
 
+def test_a_rule_that_is_wrong_in_every_precision_is_seen_at_inputs_of_single_precision():
+    x = torch.tensor([0.3, 1.2], dtype=torch.float32)
+    assert check(rule(torch.sin, lambda x, g: g * torch.cos(x)), x).conclusive
+    assert isinstance(check(rule(torch.sin, lambda x, g: 2 * g * torch.cos(x)), x), gradfuzz.GradientMismatch)
+    weights = torch.ones(2, dtype=torch.float32)
+    found = check(lambda x: x @ weights, x)  # there is no such product in double precision
+    assert not found.conclusive
+
+
 UNSEEN = {
     "at a tie": (rule(lambda x: x.max(), lambda x, g: g * 1.5 * (x == x.max())), tensor(1.0, 1.0, 0.4)),
     "where slopes grow without end": (rule(lambda x: x.sign() * x.abs().sqrt(), lambda x, g: g * 12345.0), tensor(0.0)),

@@ -11,7 +11,8 @@ from typing import Annotated, NoReturn, Optional
 import typer
 
 from gradfuzz.cli.console import out, say_lines
-from gradfuzz.cli.scan import as_program, learn, scannable
+from gradfuzz.cli.learning import as_program, learn
+from gradfuzz.cli.scan import scannable
 from gradfuzz.cli.where import Place
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.targets.homes import default_target, homes

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib.util
+import importlib
 import json
 import operator
-import os
-import re
-import subprocess
-import tempfile
 import time as clock
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
 
 from gradfuzz.cli.console import DEFAULT_STORE, FOUND, NOTHING_NEW, StoreOption, out, records, say_lines, seconds
+from gradfuzz.cli.learning import LEAST, Scanned, as_program, learn, mentions
 from gradfuzz.cli.run import run
 from gradfuzz.cli.where import EnvOption, Place, PythonOption, place
 from gradfuzz.errors import GradfuzzError
@@ -26,25 +21,10 @@ from gradfuzz.program.codec import from_json
 from gradfuzz.program.model import Program
 from gradfuzz.targets.homes import homes
 
-_SCRIPT = Path(__file__).parent.parent / "worker" / "run_scanned.py"
-# Of the time there is, a package's own tests may take this part; what they have taught by then is what is known.
+# Of the time there is, importing a package and running its tests may take this part; what they have taught by then is what is known.
 LEARNING = 0.5
-# Importing the library and the package is no part of that: it takes long on a busy machine, and who is stopped there has learnt nothing.
-IMPORTING = 120.0
 TIME = "90s"
-# What an input may be by chance.
-LOOSE = ("positive", "unit", "sorted")
-
-
-@dataclass
-class Scanned:
-    """What one library's side of a package has shown."""
-
-    target: str
-    rules: list[dict[str, Any]] = field(default_factory=list)
-    failed: list[str] = field(default_factory=list)
-    seeds: list[str] = field(default_factory=list)
-    status: int | None = None  # of the program that was run; None if it was cut short
+MOST_FAILED = 5  # modules that could not be imported, in full
 
 
 def scannable() -> list[str]:
@@ -63,11 +43,17 @@ def scan(
     target: Annotated[Optional[str], typer.Option(help="Only derivatives for this library: " + ", ".join(scannable()) + ".")] = None,
     python: PythonOption = None,
     env: EnvOption = None,
-    time: Annotated[str, typer.Option(help="How long in all, its own programs included.")] = TIME,
+    time: Annotated[str, typer.Option(help="How long in all: importing, its own programs, fuzzing, confirming.")] = TIME,
+    mutants: Annotated[
+        Optional[int], typer.Option(min=1, help="Instead of a time: stop after so many, and confirm all. Same --seed, same findings.")
+    ] = None,
     order: Annotated[int, typer.Option(min=1, max=4, help="The highest order of derivative.")] = 2,
     workers: Annotated[Optional[int], typer.Option(min=1, max=256, help="Worker processes; one per core by default.")] = None,
     seed: Annotated[int, typer.Option(help="Where chance starts.")] = 0,
     store: StoreOption = DEFAULT_STORE,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the store's last scan: with what was heard then, and what waits to be confirmed.")
+    ] = False,
     contents: Annotated[bool, typer.Option("--contents", help="Keep the numbers that tensors held, too.")] = False,
 ) -> None:
     """Find every hand-written derivative of a package and fuzz it.
@@ -75,8 +61,8 @@ def scan(
     `gradfuzz scan entmax -- pytest --pyargs entmax` imports the package, finds its autograd Functions, operators with a registered
     gradient and functions with a rule of their own, runs the tests and hears how each is called, and fuzzes each with mutated
     numbers, shapes, types and layouts. Findings are kept in the store as those of `gradfuzz run` are, with scripts that
-    import the package. Without a command, derivatives are tried with plain tensors. Libraries that campaigns do not know (HIPS
-    autograd) are checked in this process, and what is wrong is printed.
+    import the package. Derivatives that nobody called are tried with made-up tensors, through the package's own functions where those
+    call them. Libraries that campaigns do not know (HIPS autograd) are checked in this process, and what is wrong is printed.
 
     The package and the command run with your rights, as they would without gradfuzz.
     Exit status: 0 nothing new, 1 findings, 2 wrong use or broken set-up.
@@ -88,24 +74,32 @@ def scan(
         raise GradfuzzError(f"{package}: write the name that is imported, as in entmax or torch_scatter")
     where = place(python, env, target)
     program = as_program(command or [])
-    status = NOTHING_NEW
-    names = [target] if target else [name for name in scannable() if where.said or _mentions(package, homes()[name].about["module"])]
-    sides = [s for name in names if (s := learn(name, package, program, where, LEARNING * limit / len(names), contents))]
-    if not any(side.rules for side in sides):
+    if resume:
+        sides = [_heard_before(package, store)]
+    else:
+        names = [target] if target else [name for name in scannable() if where.said or mentions(package, homes()[name].about["module"])]
+        sides = [s for name in names if (s := learn(name, package, program, where, LEARNING * limit / len(names), contents))]
+    worth = [side for side in sides if side.rules]
+    if not worth:
         told = [line for side in sides for line in side.failed][:3]
         missing = f"; {'; '.join(told)}" if told else ""
         raise GradfuzzError(
             f"{package}: no hand-written derivative was found for {', '.join(s.target for s in sides) or 'any library'}{missing}"
         )
-    worth = [side for side in sides if side.rules]
-    for side in worth:
+    status = NOTHING_NEW
+    for side in worth if not resume else ():
         _tell(side, package, program)
-    for position, side in enumerate(side for side in worth if side.seeds):
-        left = max(10.0, limit - (clock.monotonic() - begun)) / (len(worth) - position)
+    fuzzed = [side for side in worth if side.seeds]
+    if not fuzzed:
+        say_lines(
+            "nothing could be called, so nothing was fuzzed; name a script that calls these functions after --, or give it more --time"
+        )
+    for position, side in enumerate(fuzzed):
+        left = max(LEAST, limit - (clock.monotonic() - begun)) / (len(fuzzed) - position)
         if "target" not in homes()[side.target].about:
             status = max(status, _checked_here(side, where, order, left, seed))
             continue
-        path = store.with_suffix(f".{side.target}.seeds.jsonl")
+        path = _seeds_of(side.target, store)
         try:
             path.write_text("".join(side.seeds), encoding="utf-8")
         except OSError as error:
@@ -113,13 +107,30 @@ def scan(
         lent = [rule["lent"] for rule in side.rules if rule["calls"]]
         try:
             run(
-                side.target, python, env, f"{left:.0f}s", None, seeds=[path], module=lent, order=order, profile="quick", workers=workers,
-                seed=seed, store=store,
+                side.target, python, env, None if mutants else f"{left:.0f}s", mutants, seeds=[path], module=lent, order=order,
+                profile="quick", workers=workers, seed=seed, store=store, resume=resume,
             )  # fmt: skip
         except typer.Exit as end:
             status = max(status, end.exit_code)
-        _tell_fuzzed(side, store)
-    raise typer.Exit(FOUND if status == FOUND else status)
+        _tell_fuzzed(side, package, store)
+    raise typer.Exit(status)
+
+
+def _seeds_of(target: str, store: Path) -> Path:
+    """Where what was heard lies, beside the store."""
+    return store.with_suffix(f".{target}.seeds.jsonl")
+
+
+def _heard_before(package: str, store: Path) -> Scanned:
+    """What the store's last scan of the package has heard. The store is data, perhaps a stranger's: only the package itself is lent."""
+    with records(store) as opened:
+        last = opened.campaign()
+    modules = last["config"].get("launch", {}).get("modules", ()) if last is not None else ()
+    own = [name for name in modules if str(name).partition(":")[0].partition(".")[0] == package.partition(".")[0]]
+    if last is None or not own or not _seeds_of(last["target"], store).exists():
+        raise GradfuzzError(f"--resume: the last campaign in {store} is no scan of {package}; leave --resume out to start one")
+    rules = [{"lent": name, "path": name.replace(":", "."), "calls": 1} for name in own]
+    return Scanned(last["target"], rules, seeds=_seeds_of(last["target"], store).read_text(encoding="utf-8").splitlines(keepends=True))
 
 
 def _checked_here(side: Scanned, where: Place, order: int, left: float, seed: int) -> int:
@@ -143,108 +154,11 @@ def _checked_here(side: Scanned, where: Place, order: int, left: float, seed: in
     return status
 
 
-def as_program(command: list[str]) -> list[str]:
-    """What is run in the package's interpreter: `pytest …`, `-m module …` or a script, with a leading `python` left out."""
-    if command and "python" in os.path.basename(command[0]):
-        command = command[1:]
-    if command and command[0] not in ("pytest", "-m") and not Path(command[0]).exists():
-        raise GradfuzzError(f"there is no program {command[0]}; say what to run after --, as in: -- pytest --pyargs PKG")
-    return command
-
-
-def _mentions(package: str, module: str) -> bool:
-    """Whether a package's text imports a library; True where its text cannot be read."""
-    try:
-        spec = importlib.util.find_spec(package)
-    except (ImportError, ValueError):
-        spec = None
-    if spec is None:
-        raise GradfuzzError(f"{package}: there is no such package here; install it, or name the interpreter that has it with --python")
-    folders = [Path(p) for p in spec.submodule_search_locations or ()]
-    files = [path for folder in folders for path in folder.rglob("*.py")] or ([Path(spec.origin)] if spec.origin else [])
-    imports = re.compile(rf"^\s*(?:import|from)\s+{re.escape(module)}\b", re.MULTILINE)
-    return any(imports.search(path.read_text(encoding="utf-8", errors="replace")) for path in files if path.suffix == ".py")
-
-
-def learn(target: str, package: str, program: list[str], where: Place, limit: float | None, contents: bool) -> Scanned | None:
-    """Import the package, hear its programs; None where the library or the package is not there."""
-    home = homes()[target]
-    with tempfile.TemporaryDirectory(prefix="gradfuzz-scan-") as folder:
-        path = Path(folder) / "heard.jsonl"
-        settings = [home.name, home.package, str(home.folder), package, str(path), "contents" if contents else "shapes", "--", *program]
-        say_lines(f"{target}: importing {package}" + (f", then running {' '.join(program)}" if program else ""))
-        try:
-            with open(Path(folder) / "log", "w+", encoding="utf-8") as log:
-                process = subprocess.Popen(
-                    [where.python, str(_SCRIPT), *settings], stdout=log, stderr=log, env={**os.environ, **dict(where.variables)}
-                )
-                try:
-                    status: int | None = _waited(process, path, limit)
-                except subprocess.TimeoutExpired:
-                    status = None
-                    process.kill()
-                    process.wait()
-                log.seek(0)
-                said = log.read().strip().splitlines()
-        except OSError as error:
-            raise GradfuzzError(f"{where.python} cannot be started: {error.strerror}") from None
-        found = _read(target, path, status)
-    if found is None and said and "cannot be imported here" not in said[-1]:
-        found = Scanned(target, failed=[said[-1][:300]])
-    return found
-
-
-def _waited(process: subprocess.Popen[bytes], path: Path, limit: float | None) -> int:
-    """The status of the process. Its time begins with the first line it writes, which it does when the package is imported."""
-    end = clock.monotonic() + IMPORTING
-    while not (path.exists() and path.stat().st_size):
-        try:
-            return process.wait(0.1)
-        except subprocess.TimeoutExpired:
-            if clock.monotonic() > end:
-                raise
-    return process.wait(limit)
-
-
-def _read(target: str, path: Path, status: int | None) -> Scanned | None:
-    if not path.exists():
-        return None
-    found: Scanned | None = None
-    seeds = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        with contextlib.suppress(ValueError):  # the last line of one that was cut short
-            row = json.loads(line)
-            if "rules" in row:
-                found = Scanned(target, row["rules"], row["failed"], status=status)
-            else:
-                seeds.append((row["api"], line + "\n"))
-    if found is not None:
-        found.seeds = _agreed([json.loads(line) for _, line in seeds])
-        heard = [api for api, _ in seeds]
-        for rule in found.rules:  # of one that was cut short the last count is missing
-            rule["calls"] = max(int(rule["calls"]), heard.count(rule["path"]))
-    return found
-
-
-def _agreed(rows: list[dict[str, Any]]) -> list[str]:
-    """What one call shows of an input's range holds if no other call of the function shows otherwise."""
-    free = {(row["api"], name) for row in rows for name, recipe in _inputs(row) if recipe.get("structure") in (None, "real")}
-    for row in rows:
-        for name, recipe in _inputs(row):
-            if (row["api"], name) in free and recipe.get("structure") in LOOSE:
-                recipe["structure"] = "real"
-    return [json.dumps(row) + "\n" for row in rows]
-
-
-def _inputs(row: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for statement in row["program"]["statements"]:
-        if "tensor" in statement:
-            yield statement["names"][0], statement["tensor"]
-
-
 def _tell(side: Scanned, package: str, program: list[str]) -> None:
     called = [rule for rule in side.rules if rule["calls"]]
-    say_lines(f"{side.target}: {len(side.rules)} hand-written derivatives in {package}, {len(called)} of which can be called")
+    made_up = sum(rule.get("made_up", False) for rule in called)
+    tried = f" ({made_up} with made-up tensors: nobody called them)" if made_up else ""
+    say_lines(f"{side.target}: {len(side.rules)} hand-written derivatives in {package}, {len(called)} of which can be called{tried}")
     if program and side.status is None:
         say_lines("  the program was cut short to leave time for fuzzing; --time says how long there is")
     elif program and side.status:
@@ -252,24 +166,38 @@ def _tell(side: Scanned, package: str, program: list[str]) -> None:
     for rule in side.rules:
         if not rule["calls"]:
             say_lines(f"  {rule['path']} ({rule['kind']}): not called: {rule['reason'] or 'nobody called it'}", rest="    ")
-    for line in side.failed:
+    for line in side.failed[:MOST_FAILED]:
         say_lines(f"  could not be imported: {line}", rest="    ")
+    if len(side.failed) > MOST_FAILED:
+        say_lines(f"  and {len(side.failed) - MOST_FAILED} more modules could not be imported")
 
 
-def _tell_fuzzed(side: Scanned, store: Path) -> None:
-    """One line for each derivative: how often it was examined, and what came of it."""
+def _tell_fuzzed(side: Scanned, package: str, store: Path) -> None:
+    """One line for each derivative: how often it was examined, what came of it, and what is not confirmed yet."""
     with records(store) as opened:
         last = opened.campaign()
         counts = opened.by_api(last["id"]) if last is not None else {}
+        waiting = Counter(pending.report.api for pending in opened.suspicions(last["id"])) if last is not None else Counter()
         findings = opened.findings()
+        known = {json.loads(line).get("api") for line in opened.corpus(last["id"])} if last is not None else set()
     out.print("")
     for rule in side.rules:
         if rule["calls"]:
             seen = counts.get(rule["path"], {})
-            wrong = [f for f in findings if f.api == rule["path"]]
-            told = f"{len(wrong)} findings" if wrong else "nothing found" if seen else "not reached: its calls do not run a second time"
+            wrong, waits = sum(f.api == rule["path"] for f in findings), waiting[rule["path"]]
+            told = [_counted(wrong, "finding")] * bool(wrong) + [f"{_counted(waits, 'suspicion')} not confirmed yet"] * bool(waits)
+            unseen = "not reached; --resume goes on with it" if rule["path"] in known else "its calls do not run a second time"
+            nothing = "nothing found" if seen else unseen
             judged = ", ".join(f"{n} {name}" for name, n in sorted(seen.items(), key=lambda item: -item[1]))
-            say_lines(f"{rule['path']}: {told} ({judged or 'no mutants'})", rest="    ")
+            domain = "; nobody called it, so that these inputs are made up" if wrong and rule.get("made_up") else ""
+            say_lines(f"{rule['path']}: {', '.join(told) or nothing} ({judged or 'no mutants'}){domain}", rest="    ")
+    if waiting:
+        again = f" --store {store}" if store != DEFAULT_STORE else ""
+        say_lines(f"{_counted(waiting.total(), 'suspicion')} to be confirmed; go on with: gradfuzz scan {package} --resume{again}")
 
 
-__all__ = ["Scanned", "as_program", "learn", "scan", "scannable"]
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+__all__ = ["scan", "scannable"]

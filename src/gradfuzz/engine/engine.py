@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import time
 from collections.abc import Iterator
@@ -24,8 +25,15 @@ from gradfuzz.store.board import Writing
 from gradfuzz.store.folding import predecessor, take_over
 from gradfuzz.store.opening import refuse_foreign
 
-# When the time is up, suspicions that wait for confirmation get this long; what then still waits is kept for --resume.
-GRACE = 120.0
+# The last part of a campaign's time belongs to what is suspected by then: it is seen again, made small and proven. What still waits
+# when the time is up is kept for --resume.
+CLOSING, MOST_CLOSING = 0.2, 120.0
+# Where nothing is suspected the search goes on for longer, but what is handed out at the very end would not come back in time.
+LAST_BATCH = 10.0
+# However short a campaign is, what is under way at the end of the search gets this long: no finding is confirmed in less.
+MOMENT = 20.0
+# Starting the library counts, but this part of the time is left for the campaign, however long that took.
+LEFT = 0.5
 # Seconds between two times that what was spent is written down: whoever kills the campaign loses as much of the account.
 KEEP_EVERY = 2.0
 # While workers have mutants their answers wake us. At the end, where the reference's answers are what is waited for, nobody does.
@@ -35,8 +43,11 @@ SOON = 0.02
 class Session:
     """A pool, and the campaign that its findings are kept under. Nothing is written before `begin`."""
 
-    def __init__(self, config: Config, pool: Executor, store_path: Path | None, resumed: int | None, watcher: Watcher) -> None:
+    def __init__(
+        self, config: Config, pool: Executor, store_path: Path | None, resumed: int | None, watcher: Watcher, asked: float
+    ) -> None:  # fmt: skip
         self.config, self.pool, self.watcher = config, pool, watcher
+        self._asked = asked  # when it was asked for
         self.began = time.monotonic()
         # A resumed campaign spends in several runs, and those of one moment on two machines are two.
         self.run = f"{datetime.now(timezone.utc).isoformat(timespec='seconds')} {secrets.token_hex(4)}"
@@ -44,6 +55,13 @@ class Session:
         self._path, self._resumed = store_path, resumed
         self.store: Store | None = None
         self.number = 0
+
+    @property
+    def deadline(self) -> float | None:
+        """When all is to be over for a survey that begins now; None where no clock ends it."""
+        if not self.config.seconds:
+            return None
+        return max(self._asked + self.config.seconds, time.monotonic() + LEFT * self.config.seconds)
 
     def begin(self) -> Store:
         """Open the store for a new campaign, or for the one that goes on."""
@@ -79,6 +97,7 @@ class Session:
 @contextmanager
 def session(config: Config, store_path: Path | None, watcher: Watcher, resumed: int | None = None) -> Iterator[Session]:
     """The one way to a pool and a store, which nobody else may write to meanwhile. A foreign file is refused before anything is started."""
+    asked = time.monotonic()
     with ExitStack() as stack:
         if store_path is not None:
             if store_path.exists():
@@ -87,7 +106,7 @@ def session(config: Config, store_path: Path | None, watcher: Watcher, resumed: 
         watcher.say(f"starting {config.launch.target}")
         pool = stack.enter_context(_executor(config, watcher))
         pool.say = watcher.say
-        opened = Session(config, pool, store_path, resumed, watcher)
+        opened = Session(config, pool, store_path, resumed, watcher, asked)
         try:
             yield opened
         finally:
@@ -119,6 +138,9 @@ class Engine:
         self._told: dict[int, list[Suspicion]] = {}  # what each job's worker suspects; it counts once the job is done
         self._tasks: Iterator[Task | None] = iter(())
         self._exhausted = False
+        # What is under way at the end is left for --resume.
+        self._closing = 0.0 if state.deadline is None else min(CLOSING * (state.deadline - state.began), MOST_CLOSING)
+        self._end = math.inf if state.deadline is None else max(state.deadline, state.deadline - self._closing + MOMENT)
 
     def run(self, survey: Survey) -> State:
         """Ctrl-C, and what the command line turns into it, ends it cleanly: what was confirmed is kept, what was not is kept for later."""
@@ -126,13 +148,14 @@ class Engine:
         self.pool.refill = self._feed
         try:
             while not self._exhausted or (self._running and not self._late()):
+                if not self._exhausted and self._searched():
+                    self._search_no_more()
                 self._handle(self.pool.poll())
             self.state.finishing = True
             if self.triage is not None:
                 self.triage.finish()
-                end = time.monotonic() + GRACE
                 # Where no clock ends the campaign it comes to the same end each time: nothing is left over.
-                while self._unfinished(self.triage) and (self.state.deadline is None or time.monotonic() < end):
+                while self._unfinished(self.triage) and not self._late():
                     self._handle(self.pool.poll(SOON))
             self._close("finished")
         except KeyboardInterrupt:
@@ -158,15 +181,25 @@ class Engine:
                 self.store.set_status(self.number, status)
 
     def _late(self) -> bool:
-        """Whether a task that still runs has had its grace: its items are left for --resume."""
-        return self.state.deadline is not None and time.monotonic() > self.state.deadline + GRACE
+        """Whether the time is up: what still runs or waits is left for --resume."""
+        return time.monotonic() > self._end
+
+    def _searched(self) -> bool:
+        """Whether the rest of the time belongs to what is under way and to what is suspected."""
+        if self.state.deadline is None:
+            return False
+        suspected = self.triage is not None and self.triage.waiting > 0
+        return time.monotonic() >= self.state.deadline - (self._closing if suspected else min(self._closing, LAST_BATCH))
+
+    def _search_no_more(self) -> None:
+        """What has begun comes to its end, what has not is left for --resume."""
+        self._exhausted = True
+        for number in self.pool.jobs.call_off(self._running):
+            del self._running[number]
 
     def _feed(self) -> None:
         """Hand out tasks while workers would otherwise go idle."""
         while not self._exhausted and self.pool.hungry:
-            if self.state.deadline is not None and time.monotonic() >= self.state.deadline:
-                self._exhausted = True
-                return
             try:
                 task = next(self._tasks)
             except StopIteration:

@@ -150,7 +150,7 @@ def _examine_order(trial: Trial, order: int, options: Options, low: bool, failed
         ran[scenario] = outcome
         if scenario == REVERSE or (scenario == FORWARD and isinstance(trial.outcomes.get(REVERSE), Refusal)):
             trial.mute(outcome.live)  # reverse mode knows best, and forward mode where that is refused
-        value = check_value(trial, scenario, outcome)
+        value = check_value(trial, scenario, outcome) if outcome.outputs or order == 1 else None
         if value is not None:
             verdicts.append(value)
     if order == 1 and REVERSE not in ran and not any(any(o.live or [True]) for o in ran.values()):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 Job = dict[str, Any]
@@ -43,6 +43,13 @@ class Jobs:
         for job in found:
             self.put_off.remove(job)
         return bool(found)
+
+    def call_off(self, numbers: Container[int]) -> list[int]:
+        """Take back those of these jobs that are not urgent and have not begun; returns which they were."""
+        found = [job for job in self.waiting if job["id"] in numbers]
+        for job in found:
+            self.waiting.remove(job)
+        return [job["id"] for job in found]
 
     def next(self, urgent_ones: int, fits: Callable[[Job], bool] | None = None) -> Job | None:
         """What another worker is to do, while so many are at urgent jobs; of those that `fit`, where it cannot do all."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -47,8 +46,7 @@ def run_graphs(config: Config, plan: GraphPlan, store_path: Path, watcher: Watch
             f"{config.launch.target} {opened.pool.version}: {len(known.unary)} functions of one tensor, {len(known.binary)} of two, "
             f"{len(known.reductions)} reductions, {len(known.products)} matrix products, {config.workers} workers"
         )
-        now = time.monotonic()
-        engine = Engine(opened, State("graphs", now, now + config.seconds if config.seconds else None, plan.count))
+        engine = Engine(opened, State("graphs", deadline=opened.deadline, planned=plan.count))
         return engine.run(Graphs(opened, engine, watcher, plan, words))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -61,8 +60,7 @@ def run_mutants(config: Config, store_path: Path, resume: bool, watcher: Watcher
         if not opened.config.round:
             opened.config = replace(opened.config, round=ROUND if resume else round_for(opened.pool.size))
         store = opened.begin()
-        now = time.monotonic()
-        state = State("mutants", now, now + config.seconds if config.seconds else None, config.mutants)
+        state = State("mutants", deadline=opened.deadline, planned=config.mutants)
         engine = Engine(opened, state)
         survey = Mutants(opened, engine, seeds)
         if store.unreadable:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -60,8 +59,7 @@ def run_replay(config: Config, seeds: list[Seed], findings: list[Finding], each:
             asked.done += 1
             asked.counts[answers[finding.id][0]] += 1
             watcher.tick(asked)
-        now = time.monotonic()
-        state = State("mutants", now, now + config.seconds if config.seconds else None, len(here) * each)
+        state = State("mutants", deadline=opened.deadline, planned=len(here) * each)
         engine = Engine(opened, state)
         return Replayed(opened.pool.version, answers, engine.run(Replay(opened, engine, here, each)))
 

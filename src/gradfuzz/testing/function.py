@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -13,7 +13,7 @@ from gradfuzz.errors import GradfuzzError
 from gradfuzz.program.language import Language
 from gradfuzz.program.model import STRUCTURES, Call, Let, Program, Ref, Tensor, Values
 from gradfuzz.program.values import materialise, size_of
-from gradfuzz.targets.base.dtypes import DOUBLE_UNIT, UNITS
+from gradfuzz.targets.base.dtypes import DOUBLE_UNIT, UNITS, wide
 from gradfuzz.targets.base.functions import BESIDE, Functions
 from gradfuzz.targets.base.protocol import Outcome, Refusal, Target, Vec
 from gradfuzz.targets.base.scenario import FORWARD, REVERSE, Scenario
@@ -53,6 +53,16 @@ class Subject:
         owner = getattr(self.function, "__self__", None)
         name = str(getattr(self.function, "__name__", None) or type(self.function).__name__)
         return f"{owner.__name__}.{name}" if inspect.isclass(owner) else name  # Sine.apply, not apply
+
+    @property
+    def coarse(self) -> bool:
+        """Whether something is differentiated in a lower precision than double."""
+        return any(moves and wide(dtype) != dtype for dtype, moves in zip(self.dtypes, self.moves))
+
+    def widened(self) -> Subject:
+        """The same in double precision."""
+        dtypes = [wide(dtype) for dtype in self.dtypes]
+        return replace(self, dtypes=dtypes, arrays=[np.asarray(a).astype(d) for a, d in zip(self.arrays, dtypes)])
 
     def program(self, listed: bool = False) -> Program:
         """The inputs as recipes; their numbers are listed only where someone is going to change them."""

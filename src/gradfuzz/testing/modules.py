@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradfuzz.errors import GradfuzzError, TargetError
-from gradfuzz.targets.base.handwritten import TRIED, HandWritten
+from gradfuzz.targets.base.handwritten import HandWritten
 from gradfuzz.targets.homes import homes
 from gradfuzz.testing.check import Agreement, GradientMismatch, InconclusiveWarning, check_gradients
 from gradfuzz.testing.inputs import parse_input
@@ -133,11 +133,13 @@ def _checked(
     name: str, place: tuple[Any, HandWritten | None], given: Sequence[Any] | None, known: str | None, options: dict[str, Any]
 ) -> Line:
     function, rules = place
-    inputs = (
-        _tried(function, rules) if given is None else [parse_input(v, i).array(i) if isinstance(v, str) else v for i, v in enumerate(given)]
-    )
+    inputs: Sequence[Any] | None
+    if given is not None:
+        inputs = [parse_input(v, i).array(i) if isinstance(v, str) else v for i, v in enumerate(given)]
+    else:
+        inputs, said = _tried(function, rules)
     if inputs is None:
-        return Line(name, NOT_CHECKED, reason="it takes no plain tensors; say inputs={...}")
+        return Line(name, NOT_CHECKED, reason=f"it takes no plain tensors{said}; say inputs={{...}}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InconclusiveWarning)
@@ -152,19 +154,12 @@ def _checked(
     return Line(name, RIGHT if found.conclusive else UNKNOWN, found.evaluations, "; ".join(found.reasons))
 
 
-def _tried(function: Any, rules: HandWritten | None) -> list[Any] | None:
-    """Plain tensors that a function takes; None if there are none."""
+def _tried(function: Any, rules: HandWritten | None) -> tuple[Sequence[Any] | None, str]:
+    """(plain tensors that a function takes, or None, and what it says to others)"""
     if rules is None:
-        return None
+        return None, ""
     try:
-        needed = [p for p in rules.arguments(function) if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    except (TypeError, ValueError):
-        return None
-    for shape in TRIED if needed else ():
-        tensors = [rules.tensor(shape, k) for k in range(len(needed))]
-        try:
-            function(*tensors)
-        except Exception:
-            continue
-        return tensors
-    return None
+        parameters = rules.arguments(function)
+    except (TypeError, ValueError) as error:
+        return None, f" ({error})"
+    return rules.accepted(function, parameters)

@@ -34,14 +34,13 @@ def main() -> None:
         scanned = Home(target, home, Path(folder)).part("handwritten")(package, write, contents == "contents")
         scanned.listen()
         failed = scanned.find(hearing=True)
-        told = [rule.to_json() for rule in scanned.rules.values()]
-        write({"rules": told, "failed": failed, "done": not program})
+        write({"rules": scanned.told(), "failed": failed, "done": not program})
         status = 0
         try:
             status = _run(program) if program else 0
         finally:
             scanned.try_out()
-            write({"rules": [rule.to_json() for rule in scanned.rules.values()], "failed": failed, "done": True})
+            write({"rules": scanned.told(), "failed": failed, "done": True})
     sys.exit(status)
 
 
@@ -59,6 +58,8 @@ def _run(program) -> int:  # type: ignore[no-untyped-def]
             runpy.run_path(program[0], run_name="__main__")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(bool(end.code))
+    except KeyboardInterrupt:  # its time is up
+        return 130
     return 0
 
 

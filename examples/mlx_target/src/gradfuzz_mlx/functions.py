@@ -45,4 +45,4 @@ class MlxFunctions(Functions):
         directions = [[to_mlx(d, self.dtype(x)) for d, x in zip(u, xs)] for u in us]
         weights = [to_mlx(w, self.dtype(o)) for w, o in zip(v, function(xs))]
         outputs, result = derivative(function, xs, scenario.modes, directions, weights)
-        return self.outcome(function, xs, scenario, outputs, result)
+        return self.outcome(scenario, outputs, result)

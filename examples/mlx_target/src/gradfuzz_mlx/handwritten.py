@@ -39,8 +39,8 @@ class MlxHandWritten(HandWritten):
     def note(self, path: str) -> Note:
         return Call(path, self.contents)
 
-    def tensor(self, shape: tuple[int, ...], seed: int) -> Any:
-        return mx.array(np.random.default_rng(seed).standard_normal(shape).astype(np.float32))
+    def tensor(self, numbers: Any) -> Any:
+        return mx.array(numbers.astype(np.float32))
 
 
 class _Heard:

@@ -44,7 +44,7 @@ class AutogradFunctions(Functions):
 
     def derivative(self, function: Function, xs: Sequence[Any], scenario: Scenario, us: Sequence[list[Array]], v: list[Array]) -> Outcome:
         outputs, result = derivative(self, function, xs, scenario.modes, us, v)
-        return self.outcome(function, xs, scenario, outputs, result)
+        return self.outcome(scenario, outputs, result)
 
     def push(self, function: Many, xs: Sequence[Any], u: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         # One output and one input at a time: autograd's tangents of tuples are not part of its public face.

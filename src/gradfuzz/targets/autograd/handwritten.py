@@ -51,8 +51,8 @@ class AutogradHandWritten(HandWritten):
     def note(self, path: str) -> Note:
         return _Call(path, self.contents)
 
-    def tensor(self, shape: tuple[int, ...], seed: int) -> Any:
-        return np.asarray(np.random.default_rng(seed).standard_normal(shape))
+    def tensor(self, numbers: Any) -> Any:
+        return numbers
 
 
 class _Call(Note):

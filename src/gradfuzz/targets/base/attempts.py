@@ -20,7 +20,7 @@ MOST_OVERLOADS = 4
 MOST_WORDS = 3
 NUMBERS = ("number", "float", "int", "bool")  # kinds that no tensor fits, whatever the parameter is called
 OWN = "$tensor"
-_COMMON = json.loads(Path(__file__).with_name("probes.json").read_text(encoding="utf-8"))
+COMMON = json.loads(Path(__file__).with_name("probes.json").read_text(encoding="utf-8"))
 
 FUNCTION, METHOD, MODULE, OBJECT = "function", "method", "module", "object"  # forms: an object is called and has no parameters
 
@@ -29,8 +29,8 @@ class Attempts:
     """Program texts to try on an API; `own` is what the target's probes.json says."""
 
     def __init__(self, own: Mapping[str, Any]) -> None:
-        self.data = {**_COMMON, **own}
-        for name, table in _COMMON.items():
+        self.data = {**COMMON, **own}
+        for name, table in COMMON.items():
             if isinstance(table, dict):
                 self.data[name] = {**table, **own.get(name, {})}
 

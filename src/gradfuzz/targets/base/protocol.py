@@ -38,6 +38,7 @@ class Outcome:
     After an outermost forward mode `result` has one array per output, to be contracted with v;
     after an outermost reverse mode it is one number, contracted already. For the direct run it is the outputs.
     `live` says which outputs the library declares to have a derivative; None: it does not say.
+    Nestings may leave the outputs out: what AD does to them shows at order one.
     """
 
     __slots__ = ("contracted", "live", "outputs", "result")

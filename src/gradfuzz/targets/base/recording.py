@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Callable
 
+import numpy as np
+
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.codec import to_json
 from gradfuzz.program.language import Language
@@ -107,7 +109,14 @@ class Note:
         return self.own(value)
 
     def own(self, value: Any) -> Expr:
-        """The library's own things: arrays, types. Raises ProgramError for what is outside the language."""
+        """The library's own things: arrays, types; members of enumerations that are numbers or words, and NumPy's numbers, are what they
+        are worth. Raises ProgramError for what is outside the language."""
+        kinds: tuple[Any, ...] = (int, float, complex, str)
+        for kind in kinds:
+            if isinstance(value, kind):
+                return kind(value)
+        if isinstance(value, np.generic) and value.dtype.kind in "biufc":
+            return value.item()
         raise ProgramError(f"an argument of type {type(value).__name__} is outside the language")
 
     def array(self, shape: tuple[int, ...], dtype: str, held: Any) -> Expr:

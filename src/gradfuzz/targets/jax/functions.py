@@ -46,7 +46,7 @@ class JaxFunctions(Functions):
     def derivative(self, function: Function, xs: Sequence[Any], scenario: Scenario, us: Sequence[list[Array]], v: list[Array]) -> Outcome:
         directions = [[jnp.asarray(d, x.dtype) for d, x in zip(u, xs)] for u in us]
         outputs, result = derivative(function, xs, scenario.modes, directions, [jnp.asarray(w) for w in v])
-        return self.outcome(function, xs, scenario, outputs, result)
+        return self.outcome(scenario, outputs, result)
 
     def beside(self, function: Function, xs: Sequence[Any], u: list[Array]) -> Outcome:
         def value(inputs: Any) -> Any:
@@ -66,4 +66,4 @@ class JaxFunctions(Functions):
 
         made: Any = run if scenario.way in BY_HAND else jax.jit(run)
         outputs, result = made(tuple(xs), directions, tuple(jnp.asarray(w) for w in v))
-        return self.outcome(function, xs, scenario, outputs, result)
+        return self.outcome(scenario, outputs, result)

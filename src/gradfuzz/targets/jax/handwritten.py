@@ -8,13 +8,15 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from gradfuzz.targets.base.handwritten import HandWritten, called_in
+from gradfuzz.targets.base.callers import called_in, made_in
+from gradfuzz.targets.base.handwritten import INSIDE, HandWritten
+from gradfuzz.targets.base.made_up import no_tensor
 from gradfuzz.targets.base.recording import Note
 from gradfuzz.targets.jax.recording import Call
 
 KINDS = {jax.custom_jvp: "jax.custom_jvp", jax.custom_vjp: "jax.custom_vjp"}
+MAKERS = ("custom_jvp", "custom_vjp")
 # Their derivative is that of an equation which the solution is said to satisfy.
 IMPLICIT, EQUATION = ("custom_root", "custom_linear_solve"), "jax.lax.custom_root"
 
@@ -36,20 +38,22 @@ class JaxHandWritten(HandWritten):
                 # Behind a `jit` the rule is what is wrapped; what people call is what has the name.
                 if isinstance(rule, kind) and getattr(value, "__module__", None) == module.__name__:
                     yield value, name, named
-            if inspect.isfunction(value) and value.__module__ == module.__name__ and _solves(value):
-                yield value, name, EQUATION
+            if inspect.isfunction(rule) and rule.__module__ == module.__name__:  # behind a `jit`, perhaps
+                if _solves(rule):
+                    yield value, name, EQUATION
+                elif made_in(rule, MAKERS):
+                    yield value, name, f"{' or '.join(KINDS.values())}{INSIDE}"
 
     def arguments(self, rule: Any) -> list[inspect.Parameter]:
         fixed = tuple(getattr(getattr(rule, "__wrapped__", rule), "nondiff_argnums", ()) or getattr(rule, "nondiff_argnums", ()))
-        if fixed:
-            raise TypeError(f"arguments {', '.join(map(str, fixed))} are no arrays; name a program that calls it after --")
-        return super().arguments(rule)
+        found = super().arguments(rule)
+        return [no_tensor(p) if i in fixed else p for i, p in enumerate(found)]
 
     def note(self, path: str) -> Note:
         return Call(path, self.contents)
 
-    def tensor(self, shape: tuple[int, ...], seed: int) -> Any:
-        return jnp.asarray(np.random.default_rng(seed).standard_normal(shape))
+    def tensor(self, numbers: Any) -> Any:
+        return jnp.asarray(numbers)
 
 
 def _stand_before(kind: Any, named: str, owner: HandWritten) -> None:
@@ -58,7 +62,7 @@ def _stand_before(kind: Any, named: str, owner: HandWritten) -> None:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         result = called(self, *args, **kwargs)
         function = getattr(self, "fun", None) or getattr(self, "_fun", None)
-        owner.heard(getattr(function, "__module__", None), getattr(function, "__qualname__", ""), named, args, kwargs)
+        owner.heard(getattr(function, "__module__", None), getattr(function, "__qualname__", ""), named, args, kwargs, self)
         return result
 
     kind.__call__ = call

@@ -49,7 +49,7 @@ class TensorflowFunctions(Functions):
         directions = [[tf.constant(d, x.dtype) for d, x in zip(u, xs)] for u in us]
         weights = [tf.constant(np.asarray(w)) for w in v]
         outputs, result = derivative(TensorflowTransforms(declared=False), function, xs, scenario.modes, directions, weights)
-        return self.outcome(function, xs, scenario, outputs, result)
+        return self.outcome(scenario, outputs, result)
 
     def in_way(
         self, function: Function, xs: Sequence[Any], scenario: Scenario, us: Sequence[list[Array]], v: list[Array], random: bool
@@ -61,8 +61,8 @@ class TensorflowFunctions(Functions):
 
         def run(xs: Any, us: Any, v: Any) -> Any:
             outputs, result = way(function, xs, scenario.modes, us, v)
-            return list(function(xs) if outputs is None else outputs), list(result)
+            return list(outputs or ()), list(result)
 
         made: Any = run if scenario.way in BY_HAND else tf.function(run, jit_compile=scenario.way in BY_XLA)
         outputs, result = made(list(xs), directions, [tf.constant(np.asarray(w)) for w in v])
-        return self.outcome(function, xs, scenario, outputs, result)
+        return self.outcome(scenario, outputs, result)

@@ -8,10 +8,10 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
-from gradfuzz.targets.base.handwritten import HandWritten
+from gradfuzz.targets.base.callers import made_in
+from gradfuzz.targets.base.handwritten import INSIDE, HandWritten
 from gradfuzz.targets.base.recording import Note
 from gradfuzz.targets.tensorflow.recording import Call
 
@@ -34,7 +34,7 @@ class TensorflowHandWritten(HandWritten):
             @functools.wraps(f)
             def call(*args: Any, **kwargs: Any) -> Any:
                 result = decorated(*args, **kwargs)
-                owner.heard(f.__module__, f.__qualname__, KIND, args, kwargs)
+                owner.heard(f.__module__, f.__qualname__, KIND, args, kwargs, call)
                 return result
 
             setattr(call, MARK, True)
@@ -46,14 +46,17 @@ class TensorflowHandWritten(HandWritten):
     def rules_in(self, module: Any) -> Iterator[tuple[Any, str, str]]:
         for name, value in list(vars(module).items()):
             # Asking a module that loads itself late for anything loads it.
-            if inspect.isfunction(value) and getattr(value, MARK, False) and value.__module__ == module.__name__:
-                yield value, name, KIND
+            if inspect.isfunction(value) and value.__module__ == module.__name__:
+                if getattr(value, MARK, False):
+                    yield value, name, KIND
+                elif made_in(value, ("custom_gradient",)):
+                    yield value, name, KIND + INSIDE
 
     def note(self, path: str) -> Note:
         return Call(path, self.contents)
 
-    def tensor(self, shape: tuple[int, ...], seed: int) -> Any:
-        return tf.constant(np.random.default_rng(seed).standard_normal(shape))
+    def tensor(self, numbers: Any) -> Any:
+        return tf.constant(numbers)
 
 
 def places(function: Any) -> list[Any]:

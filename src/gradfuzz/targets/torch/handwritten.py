@@ -6,16 +6,18 @@ a kernel for `Autograd`) is not: there the functions are found that call `torch.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
 
 from gradfuzz.program.model import DISCRETE, DTYPES, Expr, Let, Name, Ref, Tensor
-from gradfuzz.targets.base.handwritten import HandWritten, called_in
+from gradfuzz.targets.base.callers import called_in, made_in
+from gradfuzz.targets.base.handwritten import INSIDE, HandWritten
+from gradfuzz.targets.base.made_up import leaves
 from gradfuzz.targets.base.recording import Note
 from gradfuzz.targets.torch.tensors import to_numpy
 
@@ -33,7 +35,7 @@ class TorchHandWritten(HandWritten):
 
         def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
             result = original(cls, *args, **kwargs)
-            owner.heard(cls.__module__, f"{cls.__qualname__}.apply", FUNCTION, args, kwargs)
+            owner.heard(cls.__module__, f"{cls.__qualname__}.apply", FUNCTION, args, kwargs, functools.partial(original, cls))
             return result
 
         torch.autograd.Function.apply = classmethod(apply)
@@ -56,14 +58,27 @@ class TorchHandWritten(HandWritten):
                     yield value, f"{value.__qualname__}.apply", FUNCTION
             elif custom is not None and isinstance(value, custom) and _differentiated(value, module):
                 yield value, name, OPERATOR
-            elif registered and inspect.isfunction(value) and value.__module__ == module.__name__ and _operators(value) & registered:
-                yield value, name, REGISTERED
+            elif inspect.isfunction(value) and value.__module__ == module.__name__:
+                if registered and _operators(value) & registered:
+                    yield value, name, REGISTERED
+                elif made_in(value, ("Function",)):
+                    yield value, name, FUNCTION + INSIDE
 
     def note(self, path: str) -> Note:
         return _Call(path, self.contents)
 
-    def tensor(self, shape: tuple[int, ...], seed: int) -> Any:
-        return torch.from_numpy(np.asarray(np.random.default_rng(seed).standard_normal(shape))).requires_grad_()
+    def tensor(self, numbers: Any) -> Any:
+        return torch.from_numpy(numbers).requires_grad_()
+
+    def meant(self, rule: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
+        try:
+            outputs = [o for o in leaves(rule(*arguments)) if o.requires_grad]
+            found = torch.autograd.grad(outputs, tensors, [torch.ones_like(o) for o in outputs], allow_unused=True)
+        except Exception:  # what is the matter is for the campaign to say
+            return arguments
+        absent = {id(t) for t, g in zip(tensors, found) if g is None}
+        return tuple(a.detach() if id(a) in absent else a for a in arguments) if len(absent) < len(tensors) else arguments
 
     def arguments(self, rule: Any) -> list[inspect.Parameter]:
         owner: Any = getattr(rule, "__self__", None)
