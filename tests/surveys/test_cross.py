@@ -1,9 +1,11 @@
 """Two libraries at the same inputs: shared functions are found by name and value, and a wrong derivative is laid at one door."""
 
+import csv
 import json
 
 import numpy as np
 import pytest
+import torch
 
 from gradfuzz.oracles.cross import differences, same_values
 from tests.conftest import PLANTED
@@ -28,9 +30,12 @@ y = torch.sinc(x)
 def test_a_wrong_derivative_is_found_and_its_healthy_twin_is_not(tmp_path):
     (tmp_path / "planted_cross.py").write_text((PLANTED / "planted_cross.py").read_text())
     (tmp_path / "seeds.py").write_text(SEEDS)
-    done = gradfuzz("cross", "torch", "jax", "--seeds", "seeds.py", "--module", "planted_cross", cwd=tmp_path)
+    done = gradfuzz("cross", "torch", "jax", "--seeds", "seeds.py", "--module", "planted_cross", "--csv", "shared.csv", cwd=tmp_path)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "3 functions shared (of 4 with a namesake)" in done.stdout  # sinh is none by its values
+    rows = {row["torch " + torch.__version__.partition("+")[0]]: row for row in csv.DictReader((tmp_path / "shared.csv").open())}
+    assert set(rows) == {"planted_cross.tanh", "planted_cross.softplus", "torch.sinc"}
+    assert rows["planted_cross.tanh"]["first difference"].startswith("order 1")
     found = json.loads(gradfuzz("findings", "--json", cwd=tmp_path).stdout)
     apis = {f["api"] for f in found}
     assert "planted_cross.tanh" in apis and "planted_cross.softplus" not in apis and "jax.numpy.tanh" not in apis

@@ -13,6 +13,7 @@ from gradfuzz.findings.history import CANNOT, GONE, SHOWS, regressed, since
 from gradfuzz.findings.issue import issue_text
 from gradfuzz.findings.releases import ways_of
 from gradfuzz.pool.launch import Launch
+from gradfuzz.report.compared import by_cause
 from gradfuzz.store import Records, Store
 from gradfuzz.store.comparison import change, compare
 from gradfuzz.targets.base.scenario import REVERSE
@@ -112,11 +113,15 @@ def test_a_comparison_names_regressions_first_and_tells_the_rest(store, tmp_path
         "regression", "new", "in both", "fixed", "cannot run", "in neither", "not asked",
     ]  # fmt: skip
     monkeypatch.setenv("GRADFUZZ_ENVS", str(tmp_path / "none"))
-    arguments = ["compare", "1.0", "2.0", "--store", str(tmp_path / "s.db"), "--csv", str(tmp_path / "t.csv")]
+    files = ["--csv", str(tmp_path / "t.csv"), "--page", str(tmp_path / "t.md")]
+    arguments = ["compare", "1.0", "2.0", "--store", str(tmp_path / "s.db"), *files]
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 1 and "1 regression, 1 new, 1 in both, 1 fixed, 1 cannot run" in done.output
     rows = list(csv.DictReader((tmp_path / "t.csv").open()))
     assert rows[0]["change"] == "regression" and rows[0]["1.0"] == GONE and rows[0]["2.0"] == SHOWS and len(rows) == len(HISTORIES)
+    page = (tmp_path / "t.md").read_text()
+    assert page.startswith("# PyTorch 1.0 and 2.0\n")
+    assert page.index("## Regression (1)") < page.index("## Fixed (1)") < page.index("`fixed-1`")
     assert CliRunner().invoke(app, ["compare", "3.0", "4.0", "--store", str(tmp_path / "s.db")]).exit_code == 2
 
 
@@ -127,6 +132,14 @@ def test_a_bug_that_two_campaigns_met_under_two_names_is_one(store):
     store.add_finding(number, "again", replace(one, id="alias-1", api="torch.Tensor.sin_", version="3.0", releases=()))
     (row,) = [row for row in compare(store, "torch", "2.0", "3.0") if row.finding.rule == "fixed"]
     assert row.said == {"1.0": SHOWS, "2.0": GONE, "3.0": SHOWS} and row.change == "regression"
+
+
+def test_a_bug_of_which_something_still_shows_is_not_fixed(store):
+    """One cause, two findings: one of them is gone."""
+    (other,) = [f for f in store.findings() if f.id == "in-both-1"]
+    store.add_finding(1, "more", replace(other, id="fixed-2", rule="fixed", verdict=replace(VERDICT, order=2)))
+    (became,) = [b for b in by_cause(compare(store, "torch", "1.0", "2.0")) if "fixed-1" in {f.id for f in b.bug.findings}]
+    assert {row.finding.id: row.change for row in became.rows} == {"fixed-1": "fixed", "fixed-2": "in both"} and became.change == "in both"
 
 
 def test_what_releases_said_is_kept_and_told(store, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections import Counter
 from pathlib import Path
@@ -20,7 +21,8 @@ from gradfuzz.pool.launch import Launch
 from gradfuzz.pool.pool import Pool
 from gradfuzz.seeds.files import file_seeds
 from gradfuzz.seeds.gather import gather
-from gradfuzz.surveys.cross import Crossed, run_cross
+from gradfuzz.store.comparison import plain_cell
+from gradfuzz.surveys.cross import Crossed, Pair, run_cross
 from gradfuzz.targets.homes import home_of, known_targets
 
 
@@ -34,6 +36,7 @@ def cross(
     seeds: Annotated[Optional[list[Path]], typer.Option(help="Programs of the first to start from, not from its samples.")] = None,
     module: Annotated[Optional[list[str]], typer.Option(help="Your own module, whose functions are held against the other's.")] = None,
     store: StoreOption = DEFAULT_STORE,
+    to: Annotated[Optional[Path], typer.Option("--csv", help="Write every shared function to this file.")] = None,
     timeout: Annotated[str, typer.Option(help="How long one examination may take.")] = "30s",
 ) -> None:
     """Compare two libraries where they have the same function: values and derivatives of order one and two at the same inputs.
@@ -58,26 +61,41 @@ def cross(
         found = gather(first, given, display.say)
         crossed = run_cross(configs[0], configs[1], found, (first, second), tuple(api or ()), store, display)
     _show(crossed, ours, theirs)
+    if to is not None:
+        _write(to, crossed, ours, theirs)
     findings = [f for state in crossed.settled.values() for f in state.findings]
     raise typer.Exit(FOUND if any(f.label_name in NEWS for f in findings) else NOTHING_NEW)
 
 
+def _columns(crossed: Crossed, ours: str, theirs: str) -> tuple[str, ...]:
+    return (f"{ours} {crossed.versions[0]}", f"{theirs} {crossed.versions[1]}", "points", "entries", "values apart at", "first difference")
+
+
+def _row(pair: Pair) -> tuple[object, ...]:
+    told = ""
+    if pair.differences:
+        difference = pair.differences[0].difference
+        told = f"order {difference.order}: {dict(difference.ours)} and {dict(difference.theirs)}"
+    return (pair.ours, pair.theirs, pair.points, pair.entries, pair.apart, told)
+
+
+def _write(path: Path, crossed: Crossed, ours: str, theirs: str) -> None:
+    try:
+        with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(_columns(crossed, ours, theirs))
+            writer.writerows([map(plain_cell, _row(pair)) for pair in crossed.pairs])
+    except OSError as error:
+        raise GradfuzzError(f"--csv {path}: {error.strerror}") from None
+
+
 def _show(crossed: Crossed, ours: str, theirs: str) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in (
-        f"{ours} {crossed.versions[0]}",
-        f"{theirs} {crossed.versions[1]}",
-        "points",
-        "entries",
-        "values apart at",
-        "first difference",
-    ):
+    for column in _columns(crossed, ours, theirs):
         table.add_column(cell(column), overflow="fold")
     for pair in crossed.pairs:
         if pair.differences:
-            difference = pair.differences[0].difference
-            told = f"order {difference.order}: {dict(difference.ours)} and {dict(difference.theirs)}"
-            table.add_row(*map(cell, (pair.ours, pair.theirs, pair.points, pair.entries, pair.apart, told)))
+            table.add_row(*map(cell, _row(pair)))
     if table.row_count:
         out.print(table)
     pairs = crossed.pairs

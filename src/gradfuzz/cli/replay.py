@@ -12,6 +12,8 @@ from typing import Annotated, Optional
 import typer
 from rich.table import Table
 
+from gradfuzz.bugs.judgements import beside, read_judgements
+from gradfuzz.cli.bugs import JudgementsOption
 from gradfuzz.cli.console import DEFAULT_STORE, FOUND, NOTHING_NEW, StoreOption, cell, out, records, say, seconds
 from gradfuzz.cli.display import status_line, watching
 from gradfuzz.cli.modules import lent
@@ -23,8 +25,9 @@ from gradfuzz.errors import GradfuzzError, ProgramError
 from gradfuzz.findings.releases import ask, ways_of
 from gradfuzz.pool.launch import Launch
 from gradfuzz.pool.pool import Pool
+from gradfuzz.report.compared import by_cause, compared_page, counted
 from gradfuzz.store import Claim, Records, Store
-from gradfuzz.store.comparison import CHANGES, COLUMNS, NEW, REGRESSION, bugs, write_csv
+from gradfuzz.store.comparison import COLUMNS, NEW, REGRESSION, as_csv, bugs
 from gradfuzz.store.comparison import compare as side_by_side
 from gradfuzz.surveys.profiles import chosen
 from gradfuzz.surveys.replay import run_replay, stored
@@ -91,6 +94,8 @@ def compare(
     module: ModuleOption = None,
     ways: WaysOption = None,
     to: Annotated[Optional[Path], typer.Option("--csv", help="Write the table to this file, too.")] = None,
+    page: Annotated[Optional[Path], typer.Option(help="Write a page of Markdown: a line a bug, with its judgement.")] = None,
+    judgements: JudgementsOption = None,
 ) -> None:
     """Say of every bug in a store what became of it between two releases: in both, fixed, new, a regression, or that it cannot run.
 
@@ -104,26 +109,30 @@ def compare(
     name = target or (row["target"] if row is not None else "")
     home_of(name)
     named = tuple(way.name for way in chosen(name, names=way_names(ways)).ways) if ways else ()
-    versions = [_asked(side, name, store, lent(module or ()), named) for side in (before, after)]
+    old, new = (_asked(side, name, store, lent(module or ()), named) for side in (before, after))
     with records(store) as opened:
-        rows = side_by_side(opened, name, *versions)
-    if not any(v in row.said for row in rows for v in versions):
-        raise GradfuzzError(f"neither {versions[0]} nor {versions[1]} was asked about a bug in {store}; name environments, or replay it")
+        rows = side_by_side(opened, name, old, new)
+        judged = read_judgements(judgements or beside(opened.path))
+        written = [(to, "--csv", as_csv(rows, old, new)), (page, "--page", compared_page(opened, name, old, new, rows, judged))]
+    if not any(v in row.said for row in rows for v in (old, new)):
+        raise GradfuzzError(f"neither {old} nor {new} was asked about a bug in {store}; name environments, or replay it")
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in COLUMNS:
-        table.add_column(cell(versions[0] if column == "before" else versions[1] if column == "after" else column), overflow="fold")
+        table.add_column(cell(old if column == "before" else new if column == "after" else column), overflow="fold")
     for line in rows:
         first, *rest = map(cell, line.row())
         table.add_row(f"[{STYLES.get(line.change, 'dim')}]{first}[/]", *rest)
     out.print(table)
-    counts = Counter(line.change for line in rows)
-    say(f"{name} {versions[0]} and {versions[1]}: " + ", ".join(f"{counts[c]} {c}" for c in CHANGES if counts[c]))
-    if to is not None:
-        try:
-            write_csv(to, rows, *versions)
-        except OSError as error:
-            raise GradfuzzError(f"--csv {to}: {error.strerror}") from None
-    raise typer.Exit(FOUND if counts[NEW] + counts[REGRESSION] else NOTHING_NEW)
+    changes = [line.change for line in rows]
+    causes = [became.change for became in by_cause(rows)]
+    say(f"{name} {old} and {new}: findings: {counted(changes)}; bugs: {counted(causes)}")
+    for path, option, text in written:
+        if path is not None:
+            try:
+                path.write_text(text, encoding="utf-8", errors="backslashreplace")
+            except OSError as error:
+                raise GradfuzzError(f"{option} {path}: {error.strerror}") from None
+    raise typer.Exit(FOUND if {NEW, REGRESSION} & set(changes) else NOTHING_NEW)
 
 
 def _asked(side: str, target: str, store: Path, modules: tuple[str, ...], said: tuple[str, ...]) -> str:

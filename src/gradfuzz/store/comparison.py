@@ -6,7 +6,6 @@ import csv
 import io
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.history import CANNOT, GONE, SHOWS, regressed, since
@@ -81,7 +80,3 @@ def plain_cell(cell: object) -> str:
     """A cell that no spreadsheet takes for a formula, in one line, with what cannot be seen spelt out."""
     said = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(str(cell).split()))
     return f"'{said}" if said.startswith(_FORMULA) and not _NUMBER.fullmatch(said) else said
-
-
-def write_csv(path: Path, rows: list[Compared], old: str, new: str) -> None:
-    path.write_text(as_csv(rows, old, new), encoding="utf-8", errors="backslashreplace")
