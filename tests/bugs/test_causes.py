@@ -196,3 +196,14 @@ def test_what_several_campaigns_have_met_is_one_finding_and_each_release_has_its
     assert [(f.times, f.campaign) for f in bug.findings] == [(5, 2)]
     (bug,) = bugs_of([*again, made(version="2.0")])
     assert sorted(f.version for f in bug.findings) == ["1.0", "2.0"]
+
+
+def test_two_bugs_never_have_one_id(monkeypatch):
+    two = [made("torch.xlogy", scenarios=["reverse"]), made("torch.special.xlogy", "nonfinite")]
+    (one,) = bugs_of(two)
+    monkeypatch.setattr("gradfuzz.bugs.bug.gathered", lambda findings: [[f] for f in findings])
+    apart = bugs_of(two)
+    assert len({bug.id for bug in apart}) == 2 and all(bug.id.startswith(one.id) for bug in apart)
+    assert all(find_bug(apart, bug.id) is bug for bug in apart)
+    with pytest.raises(StoreError, match="could be any of"):
+        find_bug(apart, one.id)

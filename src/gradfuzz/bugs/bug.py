@@ -79,7 +79,14 @@ class Bug:
 def bugs_of(findings: Sequence[Finding], judgements: Sequence[Judgement] = ()) -> list[Bug]:
     """Findings as bugs, the gravest first, with what people have said of them. What several campaigns have met is one finding."""
     said = {place(j): j for j in judgements}
-    return sorted((_bug(group, said) for group in gathered(_once(findings))), key=_order)
+    found = [_bug(group, said) for group in gathered(_once(findings))]
+    names = Counter(bug.id for bug in found)
+    return sorted((bug if names[bug.id] == 1 else _told_apart(bug) for bug in found), key=_order)
+
+
+def _told_apart(bug: Bug) -> Bug:
+    """Two bugs may have a cause in common and be two all the same: then one of its findings is a part of each one's id."""
+    return replace(bug, id=f"{bug.id}-{min(f.id for f in bug.findings).rsplit('-', 1)[-1]}")
 
 
 def _once(findings: Sequence[Finding]) -> list[Finding]:
