@@ -5,7 +5,7 @@
 
 Time in the simulation is virtual. What the driver does between two polls takes as long there as it takes of the processor here; a worker
 takes as long for a batch as one took of the processor in the recording, mutant for mutant, and answers what was answered there. A node
-has sixteen workers and up to three jobs on lease for each, and a message takes a millisecond. The reference answers at once that it has
+has sixteen workers and some jobs on lease for each, and a message takes a millisecond. The reference answers at once that it has
 nothing to say: it is another process's work.
 """
 
