@@ -73,8 +73,9 @@ class TorchHandWritten(HandWritten):
     def meant(self, rule: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
         try:
-            outputs = [o for o in leaves(rule(*arguments)) if o.requires_grad]
-            found = torch.autograd.grad(outputs, tensors, [torch.ones_like(o) for o in outputs], allow_unused=True)
+            with torch.enable_grad():  # whoever called it may have switched that off
+                outputs = [o for o in leaves(rule(*arguments)) if o.requires_grad]
+                found = torch.autograd.grad(outputs, tensors, [torch.ones_like(o) for o in outputs], allow_unused=True)
         except Exception:  # what is the matter is for the campaign to say
             return arguments
         absent = {id(t) for t, g in zip(tensors, found) if g is None}
