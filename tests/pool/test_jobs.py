@@ -33,6 +33,13 @@ def test_urgent_jobs_go_first_and_keep_to_their_share():
     assert abs(sum(job["urgent"] for job in done) - 100 * URGENT_SHARE) <= 1
 
 
+def test_what_was_begun_is_finished_first_and_in_turn():
+    jobs = filled(urgent=2)
+    for number in (1, 2, 3):
+        jobs.add({"id": number, "urgent": True}, ahead=True)
+    assert [job["id"] for job in (jobs.next(0) for _ in range(4))] == [1, 2, 3, 1000]
+
+
 def test_what_was_put_off_comes_when_nothing_urgent_waits_and_within_the_same_share():
     done = run(filled(urgent=3, put_off=100), 100)
     urgent = [job["id"] for job in done if job["urgent"]]
