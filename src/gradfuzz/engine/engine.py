@@ -243,7 +243,8 @@ class Engine:
 
     def _ended(self, task: Task, event: Event) -> None:
         if event.kind == "died":
-            rest = self._survey.died(task, event.data["index"], event.data["cause"], event.data["counts"])
+            index = event.data["index"]
+            rest = self._survey.died(task.knowing(event.data["fates"], index), index, event.data["cause"], event.data["counts"])
             if rest is not None:
                 self._submit(rest)
         elif "failed" in event.data:
