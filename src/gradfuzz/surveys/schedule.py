@@ -50,7 +50,7 @@ ROUND_OF_EACH = 64
 # What a batch costs whoever plans it and takes it in is the same for few mutants and for many: in longer rounds batches are larger, by one
 # more of the usual size for so many batches of a round.
 LARGER_EVERY = 4096
-MOST_LARGER = 16
+MOST_LARGER = 8
 
 
 def round_for(workers: int) -> int:
