@@ -275,6 +275,8 @@ class Engine:
         """What was spent so far, and on what."""
         post_mortems = self.triage.desk.cpu if self.triage is not None else 0.0
         proofs = self.triage.inquiries.spent.get("proofs", 0.0) if self.triage is not None else 0.0
+        if self.triage is not None:
+            self.triage.desk.allow(sum(self.pool.cpu.values()))
         clock = time.monotonic() - self._session.began
         self.state.spending.see(self.pool.cpu, post_mortems, proofs, self.state.seconds, clock, self.pool.size)
 

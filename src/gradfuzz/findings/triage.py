@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -121,6 +122,7 @@ class Triage:
     def finish(self) -> None:
         """The search is over: nothing more is put off."""
         self._finishing = True
+        self.desk.allow(math.inf)
         self._settle_in_turn()
 
     def take_up(self, cases: Sequence[Pending]) -> None:
