@@ -9,6 +9,8 @@ from typing import Any
 Job = dict[str, Any]
 # Of the workers' time, what urgent jobs may take while there are others to run, and what part of the workers they may have at a time.
 URGENT_SHARE = 0.15
+# The same where more waits than could be done in time.
+HURRIED_SHARE = 0.3
 URGENT_WORKERS = 0.5
 
 
@@ -22,6 +24,7 @@ class Jobs:
         self.urgent: deque[Job] = deque()
         self.put_off: deque[Job] = deque()  # urgent ones that have time: after the others, within the same share
         self._spent = {True: 0.0, False: 0.0}  # seconds of the processor, by whether the job was urgent
+        self.hurried = False
 
     def staff(self, workers: int) -> None:
         """So many workers there are now."""
@@ -60,7 +63,13 @@ class Jobs:
         return next(filter(None, (_pop(queue, fits) for queue in queues)), None)
 
     def _room(self, urgent_ones: int) -> bool:
-        return urgent_ones < self._most_urgent and self._spent[True] <= URGENT_SHARE * sum(self._spent.values())
+        share = HURRIED_SHARE if self.hurried else URGENT_SHARE
+        return urgent_ones < self._most_urgent and self._spent[True] <= share * sum(self._spent.values())
+
+    @property
+    def spent_urgently(self) -> float:
+        """Seconds of the processor that urgent jobs have taken."""
+        return self._spent[True]
 
     def took(self, job: Job, seconds: float) -> None:
         """A job has taken so many seconds of the processor."""
