@@ -31,7 +31,8 @@ PROGRAMS = {
         "a transform": 'x = tensor((2,), "float64", uniform(0.5, 1.5, seed=1))\ne = tensor((), "float64", full(3.0), grad=False)\n'
         "t = torch.distributions.transforms.PowerTransform(e)\ny = t(x)\n",
         "a symmetric matrix": 'x = tensor((3, 3), "float64", normal(seed=1), structure="symmetric")\ny = torch.linalg.eigvalsh(x)\n',
-        "an expanded view": 'x = tensor((3, 2), "float64", normal(seed=1), layout="expanded")\ny = torch.exp(x) * torch.as_strided(x, (2,), (1,))\n',
+        "an expanded view": 'x = tensor((3, 2), "float64", normal(seed=1), layout="expanded")\n'
+        "y = torch.exp(x) * torch.as_strided(x, (2,), (1,))\n",
         "expanded symmetric matrices": 'x = tensor((2, 3, 3), "float64", normal(seed=1), layout="expanded", structure="symmetric")\n'
         "y = torch.linalg.eigvalsh(x)\n",
         "an infinite input": 'x = tensor((3,), "float64", listed([0.5, float("inf"), 2.0]))\ny = torch.atan(x)\n',

@@ -15,8 +15,9 @@ Array = Any
 class Binding:
     """Inputs by what is done to them, in the Program's order.
 
-    `names`, `structures` (see `Tensor.kept`) and `scales` speak of the differentiable inputs, whose numbers are in `leaves`; `fixed` are floating inputs that
-    stay where they are, `constants` indices, masks and the like. A target turns arrays into its own tensors by the three hooks.
+    `names`, `structures` (what directions keep: `Tensor.kept`) and `scales` speak of the differentiable inputs, whose numbers are in
+    `leaves`; `fixed` are floating inputs that stay where they are, `constants` indices, masks and the like. A target turns arrays into its
+    own tensors by the three hooks.
     """
 
     def __init__(self, program: Program, compiler: Compiler, arrays: list[Array] | None = None) -> None:
