@@ -19,9 +19,9 @@ from gradfuzz.targets.base.scenario import Scenario
 
 Array = Any
 
-# Where elements go that are to be out of the way: inside the domain of most functions, no special point of any, and each to another
-# place of a range as wide again, since a matrix of equal numbers is special whatever they are.
+# Where an element goes that is to be out of the way: inside the domain of most functions, and no special point of any.
 ORDINARY = 0.37
+# Elements that are to be apart are spread over a range as wide again.
 GOLDEN = 0.6180339887498949
 
 
@@ -61,13 +61,17 @@ class Broken:
         there = ((line, line.smooth) for line in (self.line, *(line for _, line in self.probed)))
         return any(not np.isfinite(line.number_of(s, v)) for line, v in there if v is not None for s in self.scenarios)
 
-    def due_to(self, places: Iterable[Place]) -> bool:
-        """Whether the derivative is finite once these elements and those like them have been moved away: then no other is at fault."""
+    def due_to(self, places: Iterable[Place], apart: bool = False) -> bool:
+        """Whether the derivative is finite once these elements and those like them have been moved away: then no other is at fault.
+
+        `apart`: from each other, too, since a matrix of equal numbers is special whatever they are.
+        """
         arrays = [np.array(x, order="C") for x in self.trial.inputs]  # of one that is transposed, reshape would write to a copy
         for turn, (index, flat) in enumerate(sorted({other for place in places for other in alike(self.trial, place)})):
-            ordinary, value = ORDINARY * (1 + turn * GOLDEN % 1), arrays[index].reshape(-1)[flat]
+            ordinary, value = ORDINARY * (1 + turn * GOLDEN % 1 if apart else 1), arrays[index].reshape(-1)[flat]
             arrays[index].reshape(-1)[flat] = -ordinary if np.real(value) < 0 else ordinary
-        arrays = [_imposed(a, s) for a, s in zip(arrays, self.trial.point.structures)]
+        if apart:
+            arrays = [_imposed(a, s) for a, s in zip(arrays, self.trial.point.structures)]
         try:
             other = Trial(self.trial.target, self.trial.program, self.trial.salt, arrays)
         except (KeyboardInterrupt, SystemExit):
