@@ -87,7 +87,8 @@ def _slopes(line: Line, pattern: int, sign: float, step: float) -> Iterator[floa
             there = Rounded(line.trial, pattern, sign * units)
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException:  # outside the domain, most likely
+        except BaseException as error:  # outside the domain, most likely
+            line.trial.target.classify(error)  # raises what is no word of the library's: a limit that is reached
             continue
         ahead, behind = (there.components(line.base, us, line.along, t) for t in (step, -step))
         if ahead.shape == behind.shape:
