@@ -31,6 +31,10 @@ PROGRAMS = {
         "a transform": 'x = tensor((2,), "float64", uniform(0.5, 1.5, seed=1))\ne = tensor((), "float64", full(3.0), grad=False)\n'
         "t = torch.distributions.transforms.PowerTransform(e)\ny = t(x)\n",
         "a symmetric matrix": 'x = tensor((3, 3), "float64", normal(seed=1), structure="symmetric")\ny = torch.linalg.eigvalsh(x)\n',
+        "an expanded view": 'x = tensor((3, 2), "float64", normal(seed=1), layout="expanded")\n'
+        "y = torch.exp(x) * torch.as_strided(x, (2,), (1,))\n",
+        "expanded symmetric matrices": 'x = tensor((2, 3, 3), "float64", normal(seed=1), layout="expanded", structure="symmetric")\n'
+        "y = torch.linalg.eigvalsh(x)\n",
         "an infinite input": 'x = tensor((3,), "float64", listed([0.5, float("inf"), 2.0]))\ny = torch.atan(x)\n',
         "random": X + "y = torch.nn.functional.dropout(x, 0.5) * x\n",
         "in place": X + "y = torch.clone(x).mul_(x)\n",
@@ -43,6 +47,7 @@ PROGRAMS = {
         "plain": X + "y = jax.numpy.exp(x) * jax.numpy.sin(x)\n",
         "complex": 'x = tensor((2, 2), "complex128", normal(seed=1))\ny = jax.numpy.exp(x) * x\n',
         "a symmetric matrix": 'x = tensor((3, 3), "float64", normal(seed=1), structure="symmetric")\ny = jax.numpy.linalg.eigvalsh(x)\n',
+        "numbers of an expanded view": 'x = tensor((35, 2), "float64", normal(seed=1), layout="expanded")\ny = jax.numpy.exp(x) * x\n',
         "names of the script's own": X + 'v = tensor((3,), "float64", normal(seed=2), grad=False)\nouputs = x * v\n',
         "numbers are needed": X + "y = jax.numpy.extract(x > 1.0, x ** 3)\n",
     },

@@ -50,3 +50,48 @@ def test_ordinary_neighbours_are_judged(torch_target):
     for text in ("torch.fmod(x, -3.5)", "torch.linalg.qr(x)", "torch.acos(0.2 * x)", "torch.sinc(x)"):
         program = parse(f'x = tensor((3, 3), "float64", uniform(0.2, 0.9, seed=3))\ny = {text}\n', torch_target.language)
         assert examine(torch_target, program, Options(order=1)).outcome == "agree"
+
+
+CONDITIONED = (
+    'x = tensor((3, 3, 3), "float64", choice([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 1.5707963267948966, 3.141592653589793, 1e-08,'
+    ' -1e-08], seed=95))\na = tensor((3, 1), "float64", listed([-4.0, -3.4, 5.6]))\ny0 = torch.linalg.lstsq(x, a)\n'
+)
+
+
+def test_a_rounding_of_the_matrix_explains_the_last_digits_of_a_solution(torch_target):
+    """Its condition number is 6e8: one rounding of the matrix moves the derivative by a hundred times what it is off by."""
+    program = parse(CONDITIONED, torch_target.language)
+    for salt in range(6):
+        looked = examine(torch_target, program, Options(order=1, salt=salt))
+        assert not [f for f in looked.findings if f.kind in ("gradient", "accuracy")], [f.reason for f in looked.findings]
+
+
+def test_an_infinite_slope_among_many_special_numbers_is_right(torch_target):
+    """0 ** 0.457: the slope is infinite, and along other elements infinity times no step is not a number."""
+    text = (
+        'x = tensor((5, 5, 5), "float64", rounded(uniform(0.16, 8.9, seed=1), 0.5))\n'
+        'a = tensor((5, 5, 5), "float64", uniform(0.022, 8.9, seed=2))\ny = torch.pow(x, a)\n'
+    )
+    for salt in (260858, 0, 1, 2):
+        assert not examine(torch_target, parse(text, torch_target.language), Options(order=1, salt=salt)).findings
+
+
+def test_equal_numbers_that_make_a_decomposition_arbitrary_excuse_not_a_number(torch_target):
+    """A matrix of rank one: the vectors that belong to 0 are arbitrary, whatever its equal numbers are."""
+    text = (
+        'x = tensor((2, 2), "float64", full(-5.69e+47))\na = tensor((1, 1), "float64", listed([-2.8]))\ny0 = a.mT\n'
+        "y2 = torch.svd_lowrank(x)\ny3 = y2[2].mH\ny4 = torch.Tensor.matmul(y2[0], y3)\nout = (y4, y2[1])\n"
+    )
+    for salt in range(4):
+        for numbers in ("full(-5.69e+47)", "full(-1.7)"):
+            program = parse(text.replace("full(-5.69e+47)", numbers), torch_target.language)
+            assert not examine(torch_target, program, Options(order=1, salt=salt)).findings
+
+
+def test_not_a_number_beside_a_kink_is_still_wrong(torch_target):
+    """y[1] does not depend on a[0]: its derivative is 0, and reverse mode makes NaN of it."""
+    text = (
+        'x = tensor((3,), "float64", listed([0.0, 1.0, 2.0]), grad=False)\na = tensor((3,), "float64", listed([0.0, 1.0, 2.0]))\n'
+        "y = torch.hypot(x, a)\n"
+    )
+    assert {f.kind for f in examine(torch_target, parse(text, torch_target.language), Options(order=1)).findings} == {"nonfinite"}

@@ -39,6 +39,15 @@ class WrongBackward(Healthy):
         return grad * 3 * x**2 * FACTOR
 
 
+class Averaged(Healthy):
+    """Of slices that are one in memory it takes the mean where the sum is due."""
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * 3 * x**2 / (x.shape[0] if x.stride(0) == 0 else 1)
+
+
 class WrongIdentity(torch.autograd.Function):
     """The number itself, with twice its derivative."""
 
@@ -163,6 +172,10 @@ def healthy(x):
 
 def wrong_backward(x):
     return WrongBackward.apply(x)
+
+
+def averaged(x):
+    return Averaged.apply(x)
 
 
 def wrong_identity(x):

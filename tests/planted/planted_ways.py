@@ -32,6 +32,16 @@ def batched(x):
     return _wrong(x, torch._C._functorch.is_batchedtensor(wrapped))
 
 
+def root(x):
+    """A root of a thousandth power, which amplifies one rounding of it a thousandfold: healthy, whichever kernel rounds."""
+    return torch.nn.functional.normalize(x, p=0.001, dim=0)
+
+
+def root_batched(x):
+    """The same with another output where a batching rule is at work, by far more than that."""
+    return root(x) * (1 + 1e-9) if _rows(x) else root(x)
+
+
 def rows(x):
     """As if it were dropped in the backward pass of many rows at once."""
     square = x * x

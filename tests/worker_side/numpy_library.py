@@ -16,8 +16,9 @@ class NumpyPoint:
 
     def __init__(self, owner, program, arrays=None):
         self.owner = owner
-        self.names = list(program.inputs)
-        self._inputs = [materialise(r) for r in program.inputs.values()] if arrays is None else arrays
+        self.names = [name for name, r in program.inputs.items() if r.differentiable]
+        self._inputs = [materialise(r) for r in program.inputs.values() if r.differentiable] if arrays is None else arrays
+        self.fixed = [materialise(r) for r in program.inputs.values() if not r.differentiable]
         self.scales = [size_of(x) for x in self._inputs]
         self.structures = [None] * len(self.names)
 
@@ -26,15 +27,15 @@ class NumpyPoint:
         return self._inputs
 
     def first(self):
-        return [o for o in [self.owner.f(*self._inputs)] if o.dtype.kind == "f"]
+        return [o for o in [self.owner.f(*self._inputs, *self.fixed)] if o.dtype.kind == "f"]
 
     def run(self, scenario, us, v, along=None, shift=0.0):
         modes = scenario.modes
         xs = self._inputs if along is None else [x + shift * a for x, a in zip(self._inputs, along.arrays)]
-        value = np.asarray(self.owner.f(*xs))
+        value = np.asarray(self.owner.f(*xs, *self.fixed))
         if not modes:
             return Outcome([value], [value])
-        jacobian = self.owner.jacobian(*xs)
+        jacobian = self.owner.jacobian(*xs, *self.fixed)
         tangent = np.asarray(sum(j @ u.ravel() for j, u in zip(jacobian, us[0].arrays))).reshape(value.shape)
         if modes == ("f",):
             return Outcome([value], [tangent * self.owner.forward_factor])
@@ -67,7 +68,8 @@ class NumpyTarget:
 
     def bare(self, program, scenario):
         """The function by itself, or what stands in for it under differentiation."""
-        xs = self.point(program).inputs
+        point = self.point(program)
+        xs = [*point.inputs, *point.fixed]
         return str((self.under or self.f if scenario.modes else self.f)(*xs).dtype)
 
     def classify(self, error):

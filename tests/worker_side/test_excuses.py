@@ -20,6 +20,8 @@ RNG = np.random.default_rng(5)
 
 
 def program(numbers):
+    if isinstance(numbers, str):
+        return parse(numbers, TORCH)
     numbers = np.asarray(numbers, dtype=float)
     text = f'x = tensor({numbers.shape}, "float64", listed({numbers.ravel().tolist()}))\ny = torch.sin(x)\n'
     return parse(text.replace("inf", 'float("inf")'), TORCH)
@@ -133,6 +135,20 @@ def other_sign(xs, us):
     return [-t for t in eigen_tangents(xs, us)]
 
 
+def amplified(x, a):
+    """Two numbers that cancel but for the last of their places."""
+    return x * (a[0] - a[1])
+
+
+def in_thirds(x, a):
+    """The same slope, rounded elsewhere."""
+    return [np.eye(x.size) * 3 * (a[0] / 3 - a[1] / 3)]
+
+
+CANCEL = (
+    'x = tensor((2,), "float64", listed([0.7, 1.3]))\n'
+    'a = tensor((2,), "float64", listed([10000000001.0, 10000000000.0]), grad=False)\ny = torch.mul(x, a)\n'
+)
 MATRICES = np.random.default_rng(3).standard_normal((2, 3, 3))
 SOME = [0.0, 1.3, 0.7]
 # excuse: (a healthy library and the numbers at which differences accuse it), (a wrong one and numbers)
@@ -159,6 +175,8 @@ PAIRS = {
                      (NumpyTarget(folded, lambda x: [np.array([[0.3, 0.4]])]), [0.6, 0.5])),
     "choice": ((ManyTarget(pivoted, pivoted_tangents, row_first), [1.0, -1.0]),
                (ManyTarget(pivoted, pivoted_tangents, row_first, reverse_factor=1.5), [1.0, -0.4])),
+    "ill-conditioned": ((NumpyTarget(amplified, in_thirds), CANCEL),
+                        (NumpyTarget(amplified, in_thirds, reverse_factor=1 + 1e-3), CANCEL)),
     "gauge": ((ManyTarget(eigen, eigen_tangents), MATRICES), (ManyTarget(eigen, other_sign), MATRICES)),
     "domain": ((library(np.tanh, lambda x: np.nan * x), [np.inf]), (library(np.tanh, lambda x: np.nan * x), [1.0])),
     "noisy": ((library(lambda x: 1e17 + x, lambda x: np.nan * x), [1e4]), (library(lambda x: 1e3 + x, lambda x: np.nan * x), [1e4])),
@@ -269,3 +287,106 @@ def test_a_step_that_is_lost_supports_nobody():
     assert not any(seen(right, [0.0, 0.7], Options(order=1, salt=salt)).findings for salt in range(8))
     assert not any(seen(flat, [0.0, 0.7], Options(order=1, salt=salt)).findings for salt in range(8))
     assert any(weighed(excuse, flat, [0.0, 0.7], salt) for salt in range(8))
+
+
+def test_a_formula_that_loses_its_digits_is_not_excused_by_its_own_noise():
+    """The function is steady under roundings of its inputs, and its derivative is, too: AD alone is shaken."""
+
+    def lost(x, a):
+        noise = 1e-6 * np.sin(1e17 * a[0])
+        return [np.eye(x.size) * (a[0] - a[1]) * (1 + noise)]
+
+    steady = CANCEL.replace("10000000001.0, 10000000000.0", "3.0, 2.0")
+    assert seen(NumpyTarget(amplified, lost), steady).findings
+    assert not seen(NumpyTarget(amplified, lambda x, a: [np.eye(x.size) * (a[0] - a[1])]), steady).findings
+
+
+# Halves, which are special, a zero behind them all, and two numbers that are not.
+ROOTS = [*(0.5 * k for k in range(1, 15)), 0.0, 0.37, 1.21]
+
+
+def root_slope(x):
+    return np.where(x == 0, np.inf, 0.5 / np.sqrt(x))
+
+
+def test_an_edge_is_found_behind_many_special_numbers():
+    """At 0 a root has an infinite slope, and along others infinity times no step is not a number. NaN at 0.37 is another thing."""
+    assert not any(seen(library(np.sqrt, root_slope), ROOTS, Options(order=1, salt=salt)).findings for salt in range(8))
+    broken = library(np.sqrt, lambda x: np.where(x == 0.37, np.nan, root_slope(x)))
+    assert all(seen(broken, ROOTS, Options(order=1, salt=salt)).findings for salt in range(8))
+
+
+def length(x):
+    return np.sqrt((x * x).sum(keepdims=True))
+
+
+def length_and_root(x):
+    """A bend, and beside it a point that no slope leads to: none of the two has a derivative at the origin."""
+    return [length(x), 1e-6 * np.sqrt(length(x))]
+
+
+def their_tangents(xs, us):
+    (x,), (u,) = xs, us
+    moved = (x * u).sum(keepdims=True) / length(x)
+    return [moved, 0.5e-6 * moved / np.sqrt(length(x))]
+
+
+def with_a_sine(x):
+    return [*length_and_root(x), np.sin(x)]
+
+
+def poisoned(xs, us):
+    tangents = their_tangents(xs, us)
+    return [*tangents, np.cos(xs[0]) * us[0] + 0 * tangents[0]]
+
+
+ORIGIN = [0.0, 0.0]
+
+
+def test_not_finite_at_a_kink_needs_a_slope_or_a_derivative_that_exists():
+    """Where a function merely bends, any slope between would do. A root beside it has none at all; a sine there has one, and so must AD."""
+    bend = ManyTarget(lambda x: [length(x)], lambda xs, us: their_tangents(xs, us)[:1])
+    for salt in range(8):
+        options = Options(order=1, salt=salt)
+        assert not seen(ManyTarget(length_and_root, their_tangents), ORIGIN, options).findings
+        assert [f.kind for f in seen(ManyTarget(with_a_sine, poisoned), ORIGIN, options).findings] == ["nonfinite"]
+        assert [f.kind for f in seen(bend, ORIGIN, options).findings] == ["nonfinite"]
+
+
+def test_where_one_mode_has_chosen_a_slope_the_other_owes_one_too():
+    class Chosen(ManyTarget):
+        def point(self, program, arrays=None):
+            point = super().point(program, arrays)
+            run = point.run
+
+            def in_reverse(scenario, us, v, along=None, shift=0.0):
+                found = run(scenario, us, v, along, shift)
+                if scenario == REVERSE:
+                    found.result = [0.0]
+                return found
+
+            point.run = in_reverse
+            return point
+
+    (finding,) = seen(Chosen(length_and_root, their_tangents), ORIGIN).findings
+    assert finding.kind == "nonfinite" and finding.names == ["forward"]
+
+
+def first_of_equals(x):
+    """The larger number, and where the larger one stands: two that are equal may be told in either order."""
+    return [x.max(keepdims=True), np.where(x == x.max(), 1.0, 0.0) * np.sign(x[0] - x[1] + 0.5 * (x[0] == x[1])), x[2:] ** 2]
+
+
+def not_a_number_for_equals(xs, us):
+    (x,), (u,) = xs, us
+    tied = np.nan if x[0] == x[1] else 0.0
+    return [u[:1] + tied, 0 * x + tied, 2 * x[2:] * u[2:]]
+
+
+def test_equal_numbers_are_moved_away_from_each_other():
+    """Where a tie makes the function jump and AD not a number, it is enough that the numbers differ: then NaN is gone."""
+    for salt in range(8):
+        options = Options(order=1, salt=salt)
+        assert not seen(ManyTarget(first_of_equals, not_a_number_for_equals), [1.7, 1.7, 0.3], options).findings
+        always = ManyTarget(first_of_equals, lambda xs, us: [t + np.nan for t in not_a_number_for_equals(xs, us)])
+        assert seen(always, [1.7, 0.4, 0.3], options).findings

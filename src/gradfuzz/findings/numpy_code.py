@@ -26,7 +26,8 @@ def array_code(recipe: Tensor) -> str:
             flat = draw_code(recipe.values, count)
     else:
         flat = draw_code(recipe.values, count)
-    return _structured(f"({flat}).reshape({shape_text(recipe.shape)})", recipe.structure)
+    code = _structured(f"({flat}).reshape({shape_text(recipe.shape)})", recipe.structure)
+    return f"({code})[:1].repeat({recipe.shape[0]}, 0)" if recipe.expanded else code
 
 
 def draw_code(values: Values, count: int) -> str:

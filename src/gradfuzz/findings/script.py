@@ -32,7 +32,7 @@ from gradfuzz.findings.script_parts import gated, imports_of, modules_of, parts_
 from gradfuzz.oracles.kinds import KINDS
 from gradfuzz.oracles.trial import STREAM, start_of
 from gradfuzz.program import Program
-from gradfuzz.program.model import Tensor
+from gradfuzz.program.model import EXPANDED, Tensor
 from gradfuzz.program.text import expr_text
 from gradfuzz.targets import base
 from gradfuzz.targets.base.widening import widened
@@ -154,14 +154,19 @@ PROJECTIONS = {
     "lower": "np.tril(a)",
     "upper": "np.triu(a)",
     "simplex": "a - a.mean(axis=-1, keepdims=True)",
+    # Slices that are one in memory move as one.
+    EXPANDED: "np.array(np.broadcast_to(np.take_along_axis(a, (a != 0).argmax(0)[None], 0), a.shape))",
 }
+
+MATRICES = ("symmetric", "positive_definite", "lower", "upper")
 
 
 def _structures(program: Program) -> list[tuple[str, str]]:
-    """(input, code that projects a direction `a`, an array) for each structured input."""
-    found = [(name, r) for name, r in program.inputs.items() if r.differentiable and r.structure in PROJECTIONS]
-    square = [(name, r) for name, r in found if r.structure == "simplex" or (len(r.shape) > 1 and r.shape[-1] == r.shape[-2])]
-    return [(name, PROJECTIONS[str(r.structure)]) for name, r in square if r.shape]
+    """(input, code that projects a direction `a`, an array) for each thing that directions of an input keep."""
+    moving = [(name, r) for name, r in program.inputs.items() if r.differentiable and r.elements and r.shape]
+    found = [(name, r, word) for name, r in moving for word in (r.kept or "").split() if word in PROJECTIONS]
+    square = [f for f in found if f[2] not in MATRICES or (len(f[1].shape) > 1 and f[1].shape[-1] == f[1].shape[-2])]
+    return [(name, PROJECTIONS[word]) for name, _, word in square]
 
 
 def _input(name: str, recipe: Tensor) -> Input:

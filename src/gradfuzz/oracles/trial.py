@@ -117,7 +117,8 @@ class Trial:
     def relative_direction(self) -> Vec:
         """A direction that moves each element in proportion to itself, so that no sign changes."""
         noise = Noise(start_of(self.salt + _ASIDE))
-        return self._held([np.asarray(noise.like(x.shape, _wide(x.dtype)) * np.abs(x) / 2) for x in self.inputs])
+        arrays = [np.asarray(noise.like(x.shape, _wide(x.dtype)) * np.abs(x) / 2) for x in self.inputs]
+        return self._held([project(a, s) if s else a for a, s in zip(arrays, self.point.structures)])
 
     def _held(self, arrays: list[Array]) -> Vec:
         return Vec([np.zeros_like(a) if i in self.held else a for i, a in enumerate(arrays)] if self.held else arrays)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradfuzz.oracles.evidence.rounding import output_scatter
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, VALUE, Verdict
 from gradfuzz.targets.base.protocol import Outcome
@@ -49,7 +50,7 @@ def _judge(trial: Trial, scenario: Scenario, seen: list[Array]) -> Verdict | Non
             return Verdict(INCONCLUSIVE, "value", VALUE, scenario.order, [scenario], "nondeterministic: two direct runs differ")
         explained = _explained(trial)
     if worst <= explained:
-        return Verdict(AGREE, "value", VALUE, scenario.order, [scenario], "within what rounding the inputs does")
+        return Verdict(AGREE, "value", VALUE, scenario.order, [scenario], "within what rounding does")
     index = _worst_element(trial.direct, seen)
     if not np.isfinite(trial.direct[index[0]].ravel()[index[1]]) and not trial.finite_inputs:
         return Verdict(INCONCLUSIVE, "value", VALUE, scenario.order, [scenario], "domain: neither the input nor the output is finite")
@@ -59,13 +60,13 @@ def _judge(trial: Trial, scenario: Scenario, seen: list[Array]) -> Verdict | Non
 
 
 def _explained(trial: Trial) -> float:
-    """How far a few roundings of the inputs move the direct output."""
+    """How far a few roundings of the inputs move the direct output, and how far those inside the function do."""
     moved = 0.0
     for index in range(3):
         outcome = trial.attempt(DIRECT, (), trial.jitter(index), 4 * trial.epsilon)
         if isinstance(outcome, Outcome):
             moved = max(moved, _distance(trial.direct, outcome.outputs))
-    return 16 * moved + FREE_UNITS * trial.epsilon
+    return 16 * moved + FREE_UNITS * trial.epsilon + output_scatter(trial)
 
 
 def _distance(ours: list[Array], theirs: list[Array]) -> float:

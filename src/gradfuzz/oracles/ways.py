@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from gradfuzz.oracles import referee
+from gradfuzz.oracles.evidence.rounding import number_scatter
 from gradfuzz.oracles.gauge import draws, same_up_to_gauge
 from gradfuzz.oracles.status import check_status
 from gradfuzz.oracles.trial import Trial
@@ -100,7 +101,7 @@ def _compare(trial: Trial, scenario: Scenario, plain: Outcome, outcome: Outcome,
     if expected == actual or (not np.isfinite(expected) and not np.isfinite(actual)):
         return []
     bar = _bar(trial, scenario.plain, expected, unit)
-    if abs(actual - expected) <= bar:
+    if abs(actual - expected) <= bar or abs(actual - expected) <= bar + number_scatter(trial, scenario.plain, expected):
         return []
     # The way rounds elsewhere: what is steady in the plain scenario may not be so in it. But rounding does not change from call to call.
     shaky = np.isfinite(actual) and abs(actual - expected) <= JITTER * _moved(trial, scenario, actual, max(trial.epsilon, unit))

@@ -18,6 +18,8 @@ LAYOUTS = ("contiguous", "transposed", "strided", "offset", "expanded", "channel
 STRUCTURES = ("symmetric", "positive_definite", "lower", "upper", "simplex", "real", "positive", "unit", "sorted", "constant")
 # Those that say where numbers lie and leave every direction open. They are real numbers, and stay such.
 RANGES = ("real", "positive", "unit", "sorted", "constant")
+# The layout whose slices are one in memory: they are one number each, and what moves one moves them all.
+EXPANDED = "expanded"
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,20 @@ class Tensor:
     @property
     def discrete(self) -> bool:
         return self.dtype in DISCRETE
+
+    @property
+    def expanded(self) -> bool:
+        """Whether its slices are one in memory, or would be where a library has no such views: their numbers are the same."""
+        return self.layout == EXPANDED and bool(self.shape) and self.shape[0] > 1
+
+    @property
+    def kept(self) -> str | None:
+        """What directions through the tensor keep, in words that `values.project` knows: its structure, and that slices which are one in
+        memory stay one. A library may share out their gradient as it likes: its sum over them is what is defined."""
+        if not self.expanded:
+            return self.structure
+        axes = 1 if self.structure == "simplex" else 2  # of a structure that goes across the slices nothing is left
+        return f"{self.structure} {EXPANDED}" if self.structure is not None and len(self.shape) > axes else EXPANDED
 
 
 @dataclass(frozen=True)

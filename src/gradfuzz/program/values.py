@@ -12,7 +12,7 @@ import numpy as np
 
 from gradfuzz.errors import ProgramError
 from gradfuzz.program.limits import MAX_ELEMENTS
-from gradfuzz.program.model import COMPLEXES, RANGES, Tensor, Values
+from gradfuzz.program.model import COMPLEXES, EXPANDED, RANGES, Tensor, Values
 
 Array = Any  # numpy.ndarray; its type parameters differ between the NumPy versions that targets bring
 
@@ -179,6 +179,8 @@ def materialise(recipe: Tensor) -> Array:
         if np.iscomplexobj(numbers):
             numbers = numbers.real
     array = impose(np.asarray(numbers).reshape(recipe.shape), recipe.structure)
+    if recipe.expanded:
+        array = np.broadcast_to(array[:1], recipe.shape)
     with np.errstate(all="ignore"):
         array = np.ascontiguousarray(array, dtype=NUMPY_DTYPES.get(recipe.dtype, recipe.dtype)).reshape(recipe.shape)
     array.setflags(write=False)
@@ -233,9 +235,17 @@ def _in_range(array: Array, structure: str) -> Array:
 
 
 def project(direction: Array, structure: str | None) -> Array:
-    """The part of a direction that stays inside the structure."""
-    if structure is None or structure in RANGES or direction.ndim == 0:
+    """The part of a direction that stays inside the structure, or inside several that are named one after the other."""
+    for name in () if structure is None or direction.ndim == 0 else structure.split():
+        direction = _projected(direction, name)
+    return direction
+
+
+def _projected(direction: Array, structure: str) -> Array:
+    if structure in RANGES:
         return direction
+    if structure == EXPANDED:
+        return _one_slice(direction)
     if structure == "simplex":
         return direction - direction.mean(axis=-1, keepdims=True)
     if direction.ndim < 2 or direction.shape[-1] != direction.shape[-2]:
@@ -243,3 +253,11 @@ def project(direction: Array, structure: str | None) -> Array:
     if structure in ("symmetric", "positive_definite"):
         return np.asarray((direction + direction.conj().swapaxes(-1, -2)) / 2)
     return np.tril(direction) if structure == "lower" else np.triu(direction)
+
+
+def _one_slice(direction: Array) -> Array:
+    """Every slice the same: of each number that they share the first one that moves."""
+    if not direction.size:
+        return direction
+    first = np.take_along_axis(direction, (direction != 0).argmax(axis=0)[None], axis=0)
+    return np.array(np.broadcast_to(first, direction.shape))

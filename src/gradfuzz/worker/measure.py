@@ -12,7 +12,7 @@ import numpy as np
 from gradfuzz.oracles.trial import Trial, run_alone
 from gradfuzz.program import gate
 from gradfuzz.program.codec import from_json
-from gradfuzz.program.model import Program
+from gradfuzz.program.model import EXPANDED, Program
 from gradfuzz.program.values import project
 from gradfuzz.targets.base.protocol import Outcome, Refusal, Target, Vec
 from gradfuzz.targets.base.scenario import DIRECT, REVERSE, Scenario
@@ -134,18 +134,20 @@ def _elsewhere(target: Target, program: Program, inputs: Sequence[Array], struct
     """(inputs, outputs) at other points, where the library gives finite numbers there."""
     found = []
     for turn, (low, width) in enumerate(ELSEWHERE):
-        if any(structures):
+        if any(s not in (None, EXPANDED) for s in structures):
             break  # numbers of any other kind may be outside the domain
         rng = np.random.default_rng(turn)
         arrays = [_drawn(rng, x, low, width) for x in inputs]
         try:
-            outputs = target.point(program, arrays).first()
+            point = target.point(program, arrays)
+            outputs = point.first()
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException:  # outside the domain, most likely
             continue
         if all(bool(np.isfinite(o).all()) for o in outputs):
-            found.append([[packed(x) for x in arrays], [packed(o) for o in outputs]])
+            # The numbers as the library has them: slices that are one in memory are the same.
+            found.append([[packed(x) for x in point.inputs], [packed(o) for o in outputs]])
     return found
 
 

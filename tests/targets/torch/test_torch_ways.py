@@ -109,6 +109,16 @@ def test_what_reads_memory_is_another_function_of_another_layout(target):
     assert not examine(target, parse(text, target.language), Options(1, ways=("channels-last", "strided"))).findings
 
 
+def test_a_kernel_that_rounds_otherwise_is_held_against_what_rounding_does_inside(target):
+    """A root of a thousandth power makes a thousand roundings of one; an output that is off by more is another one."""
+    for number in (2.0, 0.7, 1.3):
+        text = f'x = tensor((), "float64", listed([{number}]))\ny = planted_ways.{{}}(x)\n'
+        programs = [parse(text.format(name), target.language) for name in ("root", "root_batched")]
+        healthy, planted = (examine(target, program, Options(1, ways=("batched-inside",))) for program in programs)
+        assert not healthy.findings and ran(healthy, "batched-inside"), [v.reason for v in healthy.findings]
+        assert {f.kind for f in planted.findings} == {"value"}
+
+
 @pytest.mark.parametrize("text", [
     'x = tensor((2, 2), "float64", listed([0.0, 8.5, 0.0, 8.4]), layout="transposed")\ny = torch.Tensor.sqrt_(x)\n',
     'x = tensor((4, 4), "complex128", integers(-3, 4, seed=7))\ny = torch.arcsinh(x)\n',

@@ -92,10 +92,7 @@ def controls(target: Target, program: Program) -> Iterator[Control]:
 
 def _listed(recipe: Tensor) -> Values:
     """The very numbers, since some views repeat theirs."""
-    if recipe.layout != "expanded" or not recipe.shape:
-        return recipe.values
-    numbers = np.broadcast_to(materialise(recipe)[:1], recipe.shape)
-    return Values("listed", (tuple(numbers.ravel().tolist()),))
+    return Values("listed", (tuple(materialise(recipe).ravel().tolist()),)) if recipe.expanded else recipe.values
 
 
 def _types(program: Program) -> Iterator[Control]:

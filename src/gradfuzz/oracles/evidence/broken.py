@@ -12,6 +12,8 @@ from gradfuzz.oracles.evidence.case import Case, special
 from gradfuzz.oracles.evidence.line import Line
 from gradfuzz.oracles.evidence.narrowing import Place, alike, single, spread
 from gradfuzz.oracles.trial import Trial
+from gradfuzz.program.model import STRUCTURES
+from gradfuzz.program.values import impose
 from gradfuzz.targets.base.protocol import Outcome
 from gradfuzz.targets.base.scenario import Scenario
 
@@ -19,6 +21,8 @@ Array = Any
 
 # Where an element goes that is to be out of the way: inside the domain of most functions, and no special point of any.
 ORDINARY = 0.37
+# Elements that are to be apart are spread over a range as wide again.
+GOLDEN = 0.6180339887498949
 
 
 class Broken:
@@ -33,10 +37,11 @@ class Broken:
 
     @cached_property
     def probed(self) -> list[tuple[Place, Line]]:
-        """Lines along single elements: one for each special number, where edges are; the others are spread over the inputs."""
+        """Lines along single elements: one for each special number, zeros first, where edges are; the others are spread over the inputs."""
         trial, most = self.trial, self.trial.effort.probed
-        numbers = {(i, trial.inputs[i].reshape(-1)[j].item()): (i, j) for i, j in sorted(self.special, reverse=True)}
-        chosen = [single(trial, place, trial.point.scales[place[0]]) for place in sorted(numbers.values())[:most]]
+        numbers = {(i, self._number((i, j))): (i, j) for i, j in sorted(self.special, reverse=True)}
+        smallest = sorted(numbers.values(), key=lambda place: (abs(self._number(place)), place))
+        chosen = [single(trial, place, trial.point.scales[place[0]]) for place in smallest[:most]]
         lines = [self.case.line(along, ()) for along in (*chosen, *spread(trial, most)[: most - len(chosen)])]
         return [(_moved(line), line) for line in lines]
 
@@ -45,12 +50,28 @@ class Broken:
         """Elements at zeros, whole numbers and ties."""
         return {(i, int(j)) for i, x in enumerate(self.trial.inputs) for j in np.flatnonzero(special(x))}
 
-    def due_to(self, places: Iterable[Place]) -> bool:
-        """Whether the derivative is finite once these elements and those like them have been moved away: then no other is at fault."""
+    def _number(self, place: Place) -> Any:
+        return self.trial.inputs[place[0]].reshape(-1)[place[1]].item()
+
+    @cached_property
+    def owed(self) -> bool:
+        """At a kink: whether AD owes a number. There are slopes to choose from, another mode has one, or an entry's derivative exists."""
+        if self.line.bends or any(np.isfinite(number) for number in self.line.numbers.values()):
+            return True
+        there = ((line, line.smooth) for line in (self.line, *(line for _, line in self.probed)))
+        return any(not np.isfinite(line.number_of(s, v)) for line, v in there if v is not None for s in self.scenarios)
+
+    def due_to(self, places: Iterable[Place], apart: bool = False) -> bool:
+        """Whether the derivative is finite once these elements and those like them have been moved away: then no other is at fault.
+
+        `apart`: from each other, too, since a matrix of equal numbers is special whatever they are.
+        """
         arrays = [np.array(x, order="C") for x in self.trial.inputs]  # of one that is transposed, reshape would write to a copy
-        for index, flat in {other for place in places for other in alike(self.trial, place)}:
-            value = arrays[index].reshape(-1)[flat]
-            arrays[index].reshape(-1)[flat] = -ORDINARY if np.real(value) < 0 else ORDINARY
+        for turn, (index, flat) in enumerate(sorted({other for place in places for other in alike(self.trial, place)})):
+            ordinary, value = ORDINARY * (1 + turn * GOLDEN % 1 if apart else 1), arrays[index].reshape(-1)[flat]
+            arrays[index].reshape(-1)[flat] = -ordinary if np.real(value) < 0 else ordinary
+        if apart:
+            arrays = [_imposed(a, s) for a, s in zip(arrays, self.trial.point.structures)]
         try:
             other = Trial(self.trial.target, self.trial.program, self.trial.salt, arrays)
         except (KeyboardInterrupt, SystemExit):
@@ -63,6 +84,12 @@ class Broken:
         us = [*self.trial.directions(self.case.base.order), self.line.along]
         outcomes = [other.attempt(scenario, us) for scenario in self.scenarios]
         return any(not isinstance(o, Outcome) or np.isfinite(other.number(o)) for o in outcomes)
+
+
+def _imposed(array: Array, structure: str | None) -> Array:
+    for name in (structure or "").split():
+        array = impose(array, name) if name in STRUCTURES else array
+    return array
 
 
 def _moved(line: Line) -> Place:

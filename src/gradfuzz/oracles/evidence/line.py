@@ -29,12 +29,14 @@ NEIGHBOURS = (1.0, -1.0, 3.0, -3.0, 5.0, -5.0)
 ISOLATED = 64.0
 # A ladder settles if its bar is this part of its value. Where it does not, another range of steps may.
 SETTLED = 1e-3
+# One-sided slopes are known to this part of themselves: they are extrapolated once.
+SIDES_KNOWN = 1e-2
 # Functions have their features at the scale of one. Steps of the size of small inputs see rounding alone there, and beside large ones
 # the features are finer than any step of the ladder: then one begins where it ends.
 SMALL, LARGE = 0.1, 1e3
 FINE_STEP = 2.0**-26
-# A direction is told entry by entry where it has so few; one with more is the trial's own, which has a place in the stream.
-MOST_ENTRIES = 64
+# A direction is told entry by entry where it has so few; a script of one with more follows the trial's own, and may show nothing.
+MOST_ENTRIES = 256
 
 
 class Line:
@@ -193,6 +195,34 @@ class Line:
         ]  # fmt: skip
         whole = all(np.array_equal(s, w) for s, w in zip(still, weights))
         return Vec([np.asarray(s) for s in still]) if any(s.any() for s in still) and not whole else None
+
+    @cached_property
+    def _sided(self) -> tuple[Array, Array] | None:
+        """Of each component: whether its slopes to both sides are known, and whether they are the same. None at an edge of the domain."""
+        left, right = self.ladder.left, self.ladder.right
+        if left is None or right is None:
+            return None
+        sizes, bars = np.maximum(np.abs(left.value), np.abs(right.value)), left.error + right.error
+        known = (bars <= SIDES_KNOWN * sizes) | (sizes == 0)
+        return known, np.abs(left.value - right.value) <= 4 * bars + CONCLUSIVE * sizes
+
+    @property
+    def bends(self) -> bool:
+        """Whether the function has a slope to either side, in every component, and not the same in all."""
+        return self._sided is not None and bool(self._sided[0].all()) and not bool(self._sided[1].all())
+
+    @cached_property
+    def smooth(self) -> Vec | None:
+        """The weights of those outputs whose slopes to both sides are known and the same: their derivative exists. None where none's is.
+
+        Of a derivative, which is what is differenced from order two on, there are no outputs to tell apart.
+        """
+        weights = self.trial.v.arrays
+        if self._sided is None or self.base.modes or self._sided[0].size != sum(w.size for w in weights):
+            return None
+        parts = np.split(self._sided[0] & self._sided[1], np.cumsum([w.size for w in weights])[:-1])
+        found = [np.where(part.reshape(w.shape), w, 0) for part, w in zip(parts, weights)]
+        return Vec([np.asarray(f) for f in found]) if any(f.any() for f in found) else None
 
     def number_of(self, scenario: Scenario, v: Vec) -> float:
         """What a scenario says of outputs that are weighed in another way; NaN where it refuses."""

@@ -13,7 +13,11 @@ def _element(suspect: Suspect) -> Says:
 
 
 def _broken(broken: Broken) -> Says:
-    """Elements jump at special points: where others are ordinary, they must not hide behind those."""
+    """Elements jump at special points: where others are ordinary, they must not hide behind those. A jump of a derivative is a kink."""
+    if broken.case.order == 1:
+        jumping = {place for place, line in broken.probed if jumps(line, at_zero(line))}
+        if jumping and broken.due_to(jumping, apart=True):
+            return BLIND
     if not jumps(broken.line, at_zero(broken.line)):
         return None
     special = broken.special

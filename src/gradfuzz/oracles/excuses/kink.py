@@ -1,4 +1,7 @@
-"""A kink: AD may choose any slope between the one-sided ones. Above order one there is no telling what it may choose."""
+"""A kink: AD may choose any slope between the one-sided ones. Above order one there is no telling what it may choose.
+
+Where no slope is known to choose and no entry of the derivative exists, a number that is not finite says just that.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ def _weighed(line: Line, order: int) -> Says:
 
 def _broken(broken: Broken) -> Says:
     if broken.case.order == 1:
-        return None
+        return BLIND if broken.line.numeric.kink and not broken.owed else None
     if broken.line.numeric.kink:
         return BLIND
     kinks = {place for place, line in broken.probed if line.ladder.kink}

@@ -15,8 +15,9 @@ Array = Any
 class Binding:
     """Inputs by what is done to them, in the Program's order.
 
-    `names`, `structures` and `scales` speak of the differentiable inputs, whose numbers are in `leaves`; `fixed` are floating inputs that
-    stay where they are, `constants` indices, masks and the like. A target turns arrays into its own tensors by the three hooks.
+    `names`, `structures` (what directions keep: `Tensor.kept`) and `scales` speak of the differentiable inputs, whose numbers are in
+    `leaves`; `fixed` are floating inputs that stay where they are, `constants` indices, masks and the like. A target turns arrays into its
+    own tensors by the three hooks.
     """
 
     def __init__(self, program: Program, compiler: Compiler, arrays: list[Array] | None = None) -> None:
@@ -40,7 +41,7 @@ class Binding:
             elif value.differentiable:
                 array = materialise(value) if replaced is None else next(replaced)
                 scale = magnitude(value) if replaced is None else size_of(array)
-                self.add_leaf(statement.names[0], self.leaf(array, value), value.structure, scale)
+                self.add_leaf(statement.names[0], self.leaf(array, value), value.kept, scale)
             elif value.dtype in DISCRETE:
                 self.constants[statement.names[0]] = self.constant(materialise(value), value)
             else:

@@ -28,7 +28,7 @@ def _offset(t: torch.Tensor) -> torch.Tensor:
 
 
 def _expanded(t: torch.Tensor) -> torch.Tensor:
-    """The first slice repeated with stride 0. This changes the numbers: every slice equals the first."""
+    """The first slice repeated with stride 0: the numbers of such a recipe are the same in every slice."""
     return t[:1].clone().expand(t.shape) if t.dim() and t.shape[0] > 0 else t
 
 
