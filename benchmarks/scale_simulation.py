@@ -258,10 +258,8 @@ def simulate(costs: Costs, about: dict[str, Any], target: str, workers: int, pro
     whole = last[1] / (last[0] * workers)
     rate = (last[2] - first[2]) / (last[0] - first[0])
     cost = 1000 * found.driver / found.batches
-    print(
-        f"{workers:6d} workers: {100 * busy:5.1f} % busy ({100 * whole:.1f} % from the start), {rate:8.1f} batches/s, driver {cost:.2f} ms a batch ({found.batches} batches)",
-        flush=True,
-    )
+    share = f"{100 * busy:5.1f} % busy ({100 * whole:.1f} % from the start)"
+    print(f"{workers:6d} workers: {share}, {rate:8.1f} batches/s, driver {cost:.2f} ms a batch ({found.batches} batches)", flush=True)
     if profiler:
         pstats.Stats(profiler).sort_stats("tottime").print_stats(25)
 
