@@ -15,6 +15,9 @@ def refused(said, mode="reverse"):
     return Landscape({}, {}, {mode: said})
 
 
+SAMPLE = 'x = tensor((), "float64", full(0.5))\ny = jax.random.{}(jax.random.PRNGKey(0), x)\n'
+
+
 def option(name, given="include_self=False"):
     return f'x = tensor((2,), "float64", listed([0.5, 2.0]))\ny = torch.{name}(x, {given})\n'
 
@@ -88,6 +91,10 @@ ONE = [
         made(f"torch.{name}", "malformed", ["forward"], rule=f"{name}Backward0", text=option(name, "alpha=0.5"), symptom="a tangent of T")
         for name in ("add", "sub")
     ]),
+    ("deaths of functions that call one operator which dies", [
+        made(f"jax.random.{name}", "timeout", oracle="process", target="jax", text=SAMPLE.format(name), rules=("add", *more, "random_gamma"))
+        for name, *more in (("dirichlet", "exp"), ("gamma",), ("t", "erf_inv"), ("loggamma", "log"))
+    ]),
     ("primitives and the functions they serve", [
         made("jax.lax.sin_p.bind", target="jax", text='x = tensor((), "float64", full(0.5))\ny = jax.numpy.sin(x)\n'),
         made("jax.numpy.sin", "nonfinite", target="jax", text='x = tensor((), "float64", full(0.5))\ny = jax.numpy.sin(x)\n'),
@@ -98,6 +105,10 @@ INFINITE = 'x = tensor((2,), "float64", listed([0.5, 2.0]))\ny = torch.nn.functi
 BESIDE = 'x = tensor((), "float64", full(0.5))\na = tensor((), "complex128", full(0.5), grad=False)\ny = torch.dist(x, a)\n'
 
 TWO = [
+    ("deaths of two functions that share an operator which is not known to die", [
+        made(f"jax.random.{name}", "timeout", oracle="process", target="jax", text=SAMPLE.format(name), rules=("add", "exp", more))
+        for name, more in (("dirichlet", "log"), ("t", "erf_inv"))
+    ]),
     ("two refusals", [
         made("torch.nn.SiLU", scenarios=["forward"], landscape=refused("silu does not support complex numbers.")),
         made("torch.nn.functional.gelu", scenarios=["forward"], landscape=refused("gelu does not support sparse tensors.")),

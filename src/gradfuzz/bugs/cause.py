@@ -10,7 +10,7 @@ from gradfuzz.bugs.circumstances import mixed_types
 from gradfuzz.bugs.names import names_of, without_dimensions
 from gradfuzz.bugs.severity import GRADES, as_shown, odd_arguments
 from gradfuzz.findings.finding import Finding
-from gradfuzz.oracles.verdict import ACCURACY, GRADIENT, INTERNAL, MALFORMED, STATUS, TAIL, VALUE, Verdict
+from gradfuzz.oracles.verdict import ACCURACY, CRASH, GRADIENT, INTERNAL, MALFORMED, STATUS, TAIL, TIMEOUT, VALUE, Verdict
 from gradfuzz.program.model import Ref, walk
 from gradfuzz.targets.base.scenario import Modes
 
@@ -103,7 +103,7 @@ def causes(finding: Finding) -> list[tuple[str, ...]]:
     found = [(finding.target, *_cause(finding))]
     if found[0][1] == "says" and found[0][2] not in ("", ANYBODY):  # in one function, whichever operator is named
         found.append((*found[0][:3], run_together(subject(finding)), " ".join(found[0][3].split()[:TELLING_WORDS])))
-    if found[0][1] in ("wrong", "way"):  # a composite is wrong because an operator inside it is: that one's bug
+    if found[0][1] in ("wrong", "way", CRASH, TIMEOUT):  # a composite is wrong because an operator inside it is: that one's bug
         found += [(finding.target, found[0][1], run_together(names.of_rule(rule)), *found[0][3:]) for rule in finding.rules]
     if finding.label is not None:
         found.append((finding.target, "label", finding.label.label, finding.label.reason, finding.label.link))
