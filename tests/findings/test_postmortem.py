@@ -1,6 +1,7 @@
 """What is found out about a death, with answers of a worker made up: which scenario dies, and what its calls lead to elsewhere."""
 
 from types import SimpleNamespace
+from typing import ClassVar
 
 from gradfuzz.findings.postmortem import Death, _PostMortem
 from gradfuzz.mutate.edits import Edit
@@ -15,7 +16,7 @@ SEED = parse('x = tensor((2,), "float64", listed([0.5, 2.0]))\ny = torch.sin(x)\
 class Worker:
     """Dies in reverse mode. The seed's examination ends as it is told to."""
 
-    ways = {}
+    ways: ClassVar = {}
 
     def __init__(self, examined):
         self.examined = examined
