@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from importlib import import_module
@@ -47,7 +47,10 @@ def documented(target: Target, api: str, rule: str = "") -> list[str]:
 
 
 def documented_names(target: Target, func: str) -> list[str]:
-    """Names of positional parameters as the docstring's first line has them: `det(A, *, out=None)`. None where it has no such line."""
+    """Names of positional parameters as the docstring's first line has them: `det(A, *, out=None)`. None where it has no such line.
+
+    That of a method leaves out the object whose method it is, and a call of it through its class does not.
+    """
     signature = re.match(r"[\w.]+\(([^()]*)[,)]", _doc(func, target.language)) if func[0] != "." else None
     names: list[str] = []
     for part in signature.group(1).split(",") if signature else ():
@@ -55,7 +58,14 @@ def documented_names(target: Target, func: str) -> list[str]:
         if name is None:
             break
         names.append(name.group(1))
-    return names
+    return ["self", *names] if signature and names[:1] != ["self"] and _is_method(func, target.language) else names
+
+
+def _is_method(path: str, language: Language) -> bool:
+    try:
+        return inspect.isclass(_space(path.rpartition(".")[0], language.modules))
+    except Exception:  # this release lacks it, or makes it only when asked in another way
+        return False
 
 
 def says(target: Target, api: str, word: str) -> bool:
@@ -135,15 +145,20 @@ def _by_name(namespaces: tuple[str, ...], modules: tuple[tuple[str, str], ...]) 
     return found
 
 
-def _members(space: str, modules: dict[str, str]) -> list[str]:
-    root, *rest = space.split(".")
+def _members(space: str, modules: Mapping[str, str]) -> list[str]:
     try:
-        place: Any = import_module(modules.get(root, root))
-        for part in rest:
-            place = getattr(place, part)
-        return [name for name in dir(place) if not name.startswith("_")]
+        return [name for name in dir(_space(space, modules)) if not name.startswith("_")]
     except Exception:  # this release lacks it, or makes it only when asked in another way
         return []
+
+
+def _space(path: str, modules: Mapping[str, str]) -> Any:
+    """The module or class behind a namespace."""
+    root, *rest = path.split(".")
+    place: Any = import_module(modules.get(root, root))
+    for part in rest:
+        place = getattr(place, part)
+    return place
 
 
 def _quotes(target: str, api: str, rule: str) -> list[tuple[str, str]]:
