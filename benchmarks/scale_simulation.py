@@ -40,7 +40,8 @@ from gradfuzz.worker.batch import MOST_SECONDS
 MESSAGE = 0.001  # seconds
 NODE = 16  # workers
 WARM, LEAST = 0.6, 10_000  # of the batches; batches of a simulation at least
-BATCHES_A_WORKER, MOST = 20, 20_000
+# A batch may take twelve seconds: a simulation that is over in as many says nothing.
+BATCHES_A_WORKER, MOST = 60, 60_000
 FEW = 128  # workers: with more, batches are larger
 USUAL_MUTANTS = 24  # of a batch, in the first and later rounds
 USUAL = 0.05  # seconds of a job that the recording does not have
@@ -254,10 +255,11 @@ def simulate(costs: Costs, about: dict[str, Any], target: str, workers: int, pro
     last = next((row for row in found.history if row[2] >= 0.9 * found.batches), found.history[-1])
     first = next(row for row in found.history if row[2] >= WARM * found.batches)
     busy = (last[1] - first[1]) / ((last[0] - first[0]) * workers)
+    whole = last[1] / (last[0] * workers)
     rate = (last[2] - first[2]) / (last[0] - first[0])
     cost = 1000 * found.driver / found.batches
     print(
-        f"{workers:6d} workers: {100 * busy:5.1f} % busy, {rate:8.1f} batches/s, driver {cost:.2f} ms a batch ({found.batches} batches)",
+        f"{workers:6d} workers: {100 * busy:5.1f} % busy ({100 * whole:.1f} % from the start), {rate:8.1f} batches/s, driver {cost:.2f} ms a batch ({found.batches} batches)",
         flush=True,
     )
     if profiler:

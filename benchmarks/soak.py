@@ -2,6 +2,7 @@
 
     python benchmarks/soak.py torch 1h
     python benchmarks/soak.py torch 2m --least 20     # as CI runs it
+    python benchmarks/soak.py --watch PID             # a `gradfuzz run` that is under way, until it ends
 
 Prints a line for each tenth of the time and ends with 1 if the driver or the workers hold more in the last third than in the middle one,
 beyond what is allowed. The first third is not judged: seeds are read, libraries load themselves, caches fill.
@@ -10,6 +11,7 @@ beyond what is allowed. The first third is not judged: seeds are read, libraries
 from __future__ import annotations
 
 import argparse
+import contextlib
 import statistics
 import sys
 import tempfile
@@ -43,18 +45,27 @@ class Quiet:
 class Watch(threading.Thread):
     """Megabytes by process: the driver, and the mean of its workers (a guest or one that was just forked counts for what it holds)."""
 
-    def __init__(self) -> None:
+    def __init__(self, driver: psutil.Process) -> None:
         super().__init__(daemon=True)
+        self.driver = driver
         self.seen: list[tuple[float, float, float]] = []
         self.over = threading.Event()
 
     def run(self) -> None:
-        began, driver = time.monotonic(), psutil.Process()
-        while not self.over.wait(EVERY):
-            zygotes = [p for p in driver.children() if _is_zygote(p)]
-            workers = [_private(w) for z in zygotes for w in z.children()]
-            if workers:
-                self.seen.append((time.monotonic() - began, driver.memory_info().rss / 2**20, statistics.median(workers)))
+        began = time.monotonic()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            while not self.over.wait(EVERY):
+                zygotes = [p for p in self.driver.children() if _is_zygote(p)]
+                workers = [_private(w) for z in zygotes for w in _children(z)]
+                if workers:
+                    self.seen.append((time.monotonic() - began, _private(self.driver), statistics.median(workers)))
+
+
+def _children(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return list(process.children())
+    except psutil.Error:
+        return []
 
 
 def _is_zygote(process: psutil.Process) -> bool:
@@ -73,28 +84,43 @@ def _private(process: psutil.Process) -> float:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("target")
-    parser.add_argument("time", type=seconds)
+    parser.add_argument("target", nargs="?")
+    parser.add_argument("time", type=seconds, nargs="?")
+    parser.add_argument("--watch", type=int, metavar="PID", help="a campaign that is under way, instead of one of its own")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--least", type=int, default=100, help="looks that are needed to say anything")
     options = parser.parse_args()
+    if options.watch is None and options.time is None:
+        parser.error("name a target and a time, as in: soak.py torch 1h; or a campaign that is under way: soak.py --watch PID")
+    if options.watch is not None:
+        try:
+            watch = Watch(psutil.Process(options.watch))
+        except psutil.Error:
+            parser.error(f"--watch {options.watch}: there is no such process")
+        watch.start()
+        watch.join()
+        return judge(watch.seen, options.least)
+    watch = Watch(psutil.Process())
     launch = Launch(options.target, ways=tuple(way.name for way in chosen(options.target, "default", ()).ways))
-    watch = Watch()
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "s.db"
         watch.start()
         state = run_mutants(Config(launch, seconds=options.time, workers=options.workers), store, False, Quiet())
         watch.over.set()
         size = store.stat().st_size / 2**20
-    seen = watch.seen
-    if len(seen) < options.least:
+    print(f"{state.done} mutants, {len(state.findings)} findings, a store of {size:.1f} MB, {state.restarts} restarts")
+    return judge(watch.seen, options.least)
+
+
+def judge(seen: list[tuple[float, float, float]], least: int) -> int:
+    """Print what was held in each tenth of the time; 1 where it grows, 2 where too little was seen."""
+    if len(seen) < least:
         print(f"only {len(seen)} looks: too short to say anything")
         return 2
     for tenth in range(10):
         part = seen[tenth * len(seen) // 10 : (tenth + 1) * len(seen) // 10] or seen[-1:]
         driver, worker = (statistics.mean(p[place] for p in part) for place in (1, 2))
         print(f"{part[-1][0]:7.0f} s: driver {driver:6.0f} MB, a worker {worker:6.0f} MB")
-    print(f"{state.done} mutants, {len(state.findings)} findings, a store of {size:.1f} MB, {state.restarts} restarts")
     third = len(seen) // 3
     worst = 0
     for name, place in (("driver", 1), ("workers", 2)):

@@ -74,7 +74,8 @@ class Suspecting:
     """A triage in which so many suspicions wait until the clock says so."""
 
     put_off, asked, wondered, inquiries = 0, Counter(), Counter(), SimpleNamespace(spent={}, waiting=0)
-    desk = SimpleNamespace(cpu=0.0)
+    desk = SimpleNamespace(cpu=0.0, allow=lambda spent: None)
+    done = undone = 0
 
     def __init__(self, clock, until):
         self.clock, self.until, self.finished = clock, until, None
@@ -146,3 +147,13 @@ def test_starting_the_library_counts_up_to_half_of_the_time(start, left, monkeyp
     opened = Session(SimpleNamespace(seconds=100.0), None, None, None, None, asked=clock.now)
     clock.now += start
     assert opened.deadline - clock.now == left
+
+
+@pytest.mark.parametrize("undone, hurried", [(5, False), (50, True)])
+def test_suspicions_get_more_of_the_workers_where_the_last_part_is_too_short_for_them(undone, hurried):
+    pool = Pool(Clock())
+    pool.jobs.took({"urgent": True}, 40.0)
+    opened = SimpleNamespace(pool=pool, config=None, watcher=None, store=None, number=1)
+    triage = SimpleNamespace(done=20, undone=undone)
+    assert Engine(opened, State("mutants", 0.0, 200.0))._behind(triage) is hurried  # two seconds each, and forty at the end
+    assert not Engine(opened, State("mutants", 0.0, None))._behind(triage)

@@ -199,6 +199,12 @@ def wrong_and_deadly_when_small(x):
     return WrongAndDeadlyWhenSmall.apply(x)
 
 
+def segfault_in_single_precision(x):
+    if x.dtype == torch.float32:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    return torch.sin(x)
+
+
 def segfault_in_nested_forward(x):
     return SegfaultInNestedForward.apply(x)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gradfuzz.pool.jobs import URGENT_SHARE, Jobs
+from gradfuzz.pool.jobs import HURRIED_SHARE, URGENT_SHARE, Jobs
 from gradfuzz.pool.process import at_rest
 
 
@@ -31,6 +31,19 @@ def test_urgent_jobs_go_first_and_keep_to_their_share():
     done = run(filled(urgent=100), 100)
     assert done[0]["urgent"]
     assert abs(sum(job["urgent"] for job in done) - 100 * URGENT_SHARE) <= 1
+
+
+def test_their_share_is_larger_where_more_waits_than_can_be_done_in_time():
+    jobs = filled(urgent=100)
+    jobs.hurried = True
+    assert abs(sum(job["urgent"] for job in run(jobs, 100)) - 100 * HURRIED_SHARE) <= 1
+
+
+def test_what_was_begun_is_finished_first_and_in_turn():
+    jobs = filled(urgent=2)
+    for number in (1, 2, 3):
+        jobs.add({"id": number, "urgent": True}, ahead=True)
+    assert [job["id"] for job in (jobs.next(0) for _ in range(4))] == [1, 2, 3, 1000]
 
 
 def test_what_was_put_off_comes_when_nothing_urgent_waits_and_within_the_same_share():

@@ -139,6 +139,17 @@ def test_a_crash_and_a_hang_are_findings_and_the_campaign_goes_on(folder):
     assert "planted_torch.healthy" not in kinds
 
 
+def test_what_is_deadly_is_learnt_and_the_rest_of_the_design_goes_on(folder):
+    (folder / "seeds.py").write_text(
+        'x = tensor((2,), "float64", uniform(0.5, 2.0, seed=1))\ny = planted_torch.segfault_in_single_precision(x)\n'
+    )
+    done = gradfuzz(*RUN, "--mutants", 60, cwd=folder)
+    assert done.returncode == 1, done.stderr + done.stdout
+    told = gradfuzz("coverage", "--json", "--no-missing", cwd=folder)
+    design = json.loads(told.stdout)["designs"]["planted_torch.segfault_in_single_precision"]
+    assert design["values_met"] == design["values"] and 0 < design["values_refused"] < design["values"] / 2
+
+
 def test_a_death_is_blamed_on_the_scenario_that_dies_by_itself(folder):
     """Reverse over reverse is fine, forward over reverse is not: a post-mortem that guesses would say otherwise."""
     text = 'x = tensor((2,), "float64", uniform(0.5, 2.0, seed=1))\ny = planted_torch.segfault_in_nested_forward(x)\n'

@@ -38,6 +38,8 @@ LEFT = 0.5
 KEEP_EVERY = 2.0
 # While workers have mutants their answers wake us. At the end, where the reference's answers are what is waited for, nobody does.
 SOON = 0.02
+# What looking into a suspicion costs is known when so many were looked into.
+A_FEW = 5
 
 
 class Session:
@@ -243,7 +245,8 @@ class Engine:
 
     def _ended(self, task: Task, event: Event) -> None:
         if event.kind == "died":
-            rest = self._survey.died(task, event.data["index"], event.data["cause"], event.data["counts"])
+            index = event.data["index"]
+            rest = self._survey.died(task.knowing(event.data["fates"], index), index, event.data["cause"], event.data["counts"])
             if rest is not None:
                 self._submit(rest)
         elif "failed" in event.data:
@@ -274,8 +277,17 @@ class Engine:
         """What was spent so far, and on what."""
         post_mortems = self.triage.desk.cpu if self.triage is not None else 0.0
         proofs = self.triage.inquiries.spent.get("proofs", 0.0) if self.triage is not None else 0.0
+        if self.triage is not None:
+            self.triage.desk.allow(sum(self.pool.cpu.values()))
+            self.pool.jobs.hurried = self._behind(self.triage)
         clock = time.monotonic() - self._session.began
         self.state.spending.see(self.pool.cpu, post_mortems, proofs, self.state.seconds, clock, self.pool.size)
+
+    def _behind(self, triage: Triage) -> bool:
+        """Whether more is suspected than could be looked into in the last part of the campaign, at what it has cost so far."""
+        if self.state.deadline is None or triage.done < A_FEW:
+            return False
+        return triage.undone * self.pool.jobs.spent_urgently / triage.done > self._closing * self.pool.size
 
     def _keep(self, store: Store) -> None:
         self._kept = time.monotonic()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from gradfuzz.engine.spending import Spending
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.findings.postmortem import Death
+from gradfuzz.worker.progress import LEFT_OUT, REFUSED
 
 
 @dataclass
@@ -29,6 +30,14 @@ class Task:
         """What it is, for people."""
         api = self.fields.get("api")
         return f"{self.do} {self.number}{f' of {api}' if api else ''}"
+
+    def knowing(self, fates: str, index: int) -> Task:
+        """The same once a worker has died at an item: what became of those before it, some of them with other workers, goes along.
+
+        A value that is deadly is like one that is refused: there is nothing to be learnt by trying it once more.
+        """
+        before = str(self.fields.get("fates", ""))[: self.start].ljust(self.start, LEFT_OUT.decode())
+        return replace(self, fields={**self.fields, "fates": before + fates[self.start : index] + REFUSED.decode()})
 
     def beyond(self, index: int) -> Task | None:
         """What is left behind an item; None if it was the last one."""

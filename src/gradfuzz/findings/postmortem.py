@@ -28,6 +28,8 @@ from gradfuzz.targets.base.refusals import symptom_of
 from gradfuzz.targets.base.scenario import DIRECT, Scenario, nestings
 
 CRASH_PROBES = 60
+# Of the time that workers spend, what post-mortems may take beside it while there is anything else to do, and what they may take at once.
+SHARE, AT_ONCE = 0.1, 60.0
 END = 10.0  # seconds that its processes have to end
 
 
@@ -69,7 +71,10 @@ class Death:
 
 
 class DeathDesk:
-    """Takes deaths, gives what was found out about them, in turn. Nothing here touches the store, and nobody waits for it."""
+    """Takes deaths, gives what was found out about them. Nothing here touches the store, and nobody waits for it.
+
+    Hangs come last: each of them costs its time limit more than once.
+    """
 
     def __init__(self, executor: Executor, shrink_seconds: float, written: Callable[[str, Confirmed, bool], Finding]) -> None:
         """`written`: a finding with its script, of an API and what was seen."""
@@ -77,7 +82,9 @@ class DeathDesk:
         self.finished: queue.Queue[tuple[Death, Finding]] = queue.Queue()
         self.closed = False  # no more comes from here: it was told so, or its worker cannot be had
         self.at: tuple[Death, float] | None = None  # what it looks into, and since when
-        self._waiting: queue.Queue[Death | None] = queue.Queue()
+        self._waiting: list[Death] = []
+        self._news = threading.Condition()
+        self._allowed, self._over = AT_ONCE, False
         self._thread: threading.Thread | None = None
         self._apart: Apart | None = None
 
@@ -87,24 +94,44 @@ class DeathDesk:
         return sum(list(self._apart.cpu.values())) if self._apart is not None else 0.0
 
     def take(self, death: Death) -> None:
+        with self._news:
+            self._waiting.append(death)
+            self._news.notify()
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, daemon=True)
             self._thread.start()
-        self._waiting.put(death)
+
+    def allow(self, spent: float) -> None:
+        """Workers have spent so many seconds by now; without an end where there is nothing else to do."""
+        with self._news:
+            self._allowed = max(self._allowed, SHARE * spent)
+            self._news.notify()
 
     def close(self) -> None:
-        self._waiting.put(None)
+        with self._news:
+            self._over = True
+            self._news.notify()
         if self._thread is not None and self.at is None:
             self._thread.join(END)  # it takes its processes with it
 
     def _work(self) -> None:
         with contextlib.suppress(GradfuzzError), self.executor.apart() as apart:  # what is left then waits for --resume
             self._apart = apart
-            while (death := self._waiting.get()) is not None:
+            while (death := self._next()) is not None:
                 self.at = (death, time.monotonic())
                 self.finished.put((death, self._looked_into(death, apart)))
                 self.at = None
         self.closed = True
+
+    def _next(self) -> Death | None:
+        """The next death, when there is one and time for it; None at the end."""
+        with self._news:
+            self._news.wait_for(lambda: self._over or (self._waiting and self.cpu <= self._allowed))
+            if self._over:
+                return None
+            death = min(self._waiting, key=lambda d: d.cause == TIMEOUT)
+            self._waiting.remove(death)
+            return death
 
     def _looked_into(self, death: Death, apart: Apart) -> Finding:
         """What a death is; if a scenario by itself dies of it, with what its own script makes of that."""

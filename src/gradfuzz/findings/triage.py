@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -99,6 +100,7 @@ class Triage:
         self.inquiries = Inquiries(launch.target, pool, Desk())
         self.asked: Counter[str] = Counter()  # what the reference said to suspicions: proven, refuted, silent
         self.wondered: Counter[str] = Counter()  # what it said where nothing was suspected
+        self.done = 0  # cases of which all is known
         self._dismissed: Counter[str] = Counter()  # by key
         self._confirming: dict[int, Case] = {}  # by job
         self.writing: Writing[Case] = Writing(pool, self._ready)
@@ -106,6 +108,11 @@ class Triage:
     @property
     def waiting(self) -> int:
         return len(self.pending)
+
+    @property
+    def undone(self) -> int:
+        """How many are still to be looked into, or are at this moment, by workers."""
+        return sum(case.finding is None and not isinstance(case.report, Death) for case in self.pending.values())
 
     @property
     def put_off(self) -> int:
@@ -121,6 +128,7 @@ class Triage:
     def finish(self) -> None:
         """The search is over: nothing more is put off."""
         self._finishing = True
+        self.desk.allow(math.inf)
         self._settle_in_turn()
 
     def take_up(self, cases: Sequence[Pending]) -> None:
@@ -272,6 +280,7 @@ class Triage:
     def _ready(self, case: Case, finding: Finding) -> None:
         """All is known of a case that will be."""
         case.finding = finding
+        self.done += 1
         self._settle_in_turn()
 
     def _final(self, case: Case, finding: Finding) -> str:

@@ -9,6 +9,8 @@ from typing import Any
 Job = dict[str, Any]
 # Of the workers' time, what urgent jobs may take while there are others to run, and what part of the workers they may have at a time.
 URGENT_SHARE = 0.15
+# The same where more waits than could be done in time.
+HURRIED_SHARE = 0.3
 URGENT_WORKERS = 0.5
 
 
@@ -18,24 +20,27 @@ class Jobs:
     def __init__(self, workers: int) -> None:
         self.staff(workers)
         self.waiting: deque[Job] = deque()
+        self.begun: deque[Job] = deque()  # urgent ones about what others before them have begun: first come, first served
         self.urgent: deque[Job] = deque()
         self.put_off: deque[Job] = deque()  # urgent ones that have time: after the others, within the same share
         self._spent = {True: 0.0, False: 0.0}  # seconds of the processor, by whether the job was urgent
+        self.hurried = False
 
     def staff(self, workers: int) -> None:
         """So many workers there are now."""
         self._most_urgent = max(1, int(URGENT_WORKERS * workers))
 
     def __bool__(self) -> bool:
-        return bool(self.waiting or self.urgent or self.put_off)
+        return bool(self.waiting or self.begun or self.urgent or self.put_off)
 
     def add(self, job: Job, ahead: bool = False, put_off: bool = False) -> None:
         """`ahead`: before those of its kind; `put_off`: when no other urgent one waits."""
-        queue = self.put_off if put_off else self.urgent if job["urgent"] else self.waiting
-        if ahead:
-            queue.appendleft(job)
+        if job["urgent"]:
+            (self.put_off if put_off else self.begun if ahead else self.urgent).append(job)
+        elif ahead:
+            self.waiting.appendleft(job)
         else:
-            queue.append(job)
+            self.waiting.append(job)
 
     def withdraw(self, number: int) -> bool:
         """Take back a job that was put off; whether it was still there."""
@@ -53,12 +58,18 @@ class Jobs:
 
     def next(self, urgent_ones: int, fits: Callable[[Job], bool] | None = None) -> Job | None:
         """What another worker is to do, while so many are at urgent jobs; of those that `fit`, where it cannot do all."""
-        urgent = self.urgent or self.put_off
-        job = _pop(urgent, fits) if urgent and (not self.waiting or self._room(urgent_ones)) else None
-        return job or _pop(self.waiting, fits)
+        may = not self.waiting or self._room(urgent_ones)
+        queues = (self.begun, self.urgent, self.put_off, self.waiting) if may else (self.waiting,)
+        return next(filter(None, (_pop(queue, fits) for queue in queues)), None)
 
     def _room(self, urgent_ones: int) -> bool:
-        return urgent_ones < self._most_urgent and self._spent[True] <= URGENT_SHARE * sum(self._spent.values())
+        share = HURRIED_SHARE if self.hurried else URGENT_SHARE
+        return urgent_ones < self._most_urgent and self._spent[True] <= share * sum(self._spent.values())
+
+    @property
+    def spent_urgently(self) -> float:
+        """Seconds of the processor that urgent jobs have taken."""
+        return self._spent[True]
 
     def took(self, job: Job, seconds: float) -> None:
         """A job has taken so many seconds of the processor."""

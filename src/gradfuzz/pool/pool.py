@@ -264,7 +264,8 @@ class Pool(Executor):
                     number = death["signal"]
                     status = "device error" if death["status"] == Poisoned.STATUS else f"exit status {death['status']}"
                     cause = signal.Signals(number).name if number else status
-                self.events.append(Event("died", job, {"cause": cause, "index": index, "counts": counts, "spent": spent}))
+                fates = worker.progress.fates(index)
+                self.events.append(Event("died", job, {"cause": cause, "index": index, "counts": counts, "fates": fates, "spent": spent}))
         if worker.host is not None:
             worker.host.parked = False
             self._dismiss(worker)

@@ -266,11 +266,8 @@ class Mutants:
             drawn = (batch.rng, index, dict(batch.weights), running.depth.family, batch.cover)
             running.reports.append(Death(seed.api, self._seed(batch), cause, options, *drawn))
         running.deaths += 1
-        rest = task.beyond(index) if running.deaths + batch.deaths < DEATHS else None
-        if rest is None:
-            running.finished = True
-            self._take()
-        return rest
+        # What the mutants so far have taught is said by a worker that examines the others, or none where too many were deadly.
+        return replace(task, start=index + 1, count=task.count if running.deaths + batch.deaths < DEATHS else min(index + 1, task.count))
 
     def answered(self, task: Task, answer: dict[str, Any]) -> None:
         if task.do == READ:

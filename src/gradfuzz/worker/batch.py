@@ -25,7 +25,7 @@ from gradfuzz.targets.base.protocol import Outcome, Target
 from gradfuzz.worker.depth import Depth
 from gradfuzz.worker.drawing import Drawing
 from gradfuzz.worker.measure import measured
-from gradfuzz.worker.progress import Progress
+from gradfuzz.worker.progress import LEFT_OUT, RAN, RAN_BLIND, REFUSED, Progress
 from gradfuzz.worker.scent import Scent, is_plain, is_scent, steps
 
 # A Program of many operators counts as a new combination of so many of them at most.
@@ -56,7 +56,8 @@ MOST_SECONDS = 12.0
 def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Callable[[Suspicion], None]) -> dict[str, Any]:
     """Examine mutants start … count-1 of a seed; `found` is told of each suspicion at once, but for those before mutant `told`.
 
-    The answer depends on the batch alone: nothing that earlier batches left in this process may change it.
+    The answer depends on the batch alone: nothing that earlier batches left in this process may change it. `fates`: what became of the
+    mutants before `start`, where they were examined by workers that have died since.
     """
     target.forget()
     seed, depth = from_json(job["program"]), Depth.from_json(job["depth"])
@@ -73,6 +74,8 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     left = {"tiny": often, "large": often}  # questions about numbers of that size
     scents: dict[str, Scent] = {}  # by what is wrong
     asked: set[str] = set()  # refusals that were put to the derivatives
+    for index, fate in enumerate(job.get("fates", "").encode()[: job["count"]]):
+        tally.meet(drawing, index, bytes([fate]))
     for index in range(job["start"], job["count"]):
         progress.write(job["id"], index, counts)
         family = drawing.family(index)
@@ -85,7 +88,8 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
             program = apply_all(seed, edits).check()
         except ProgramError:
             counts[RANK.index(INVALID)] += 1
-            tally.meet(drawing, index, False)
+            tally.meet(drawing, index, REFUSED)
+            progress.note(index, REFUSED)
             continue
         options = depth.options(index, shown, drawing.alone(index))
         seen = examine(target, program, options, keep_rules=index < RULES_OF)
@@ -96,7 +100,9 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
             seen = examine(target, program, options)
         counts[RANK.index(seen.outcome)] += 1
         failed[family] += seen.outcome == INVALID
-        tally.meet(drawing, index, seen.outcome != INVALID, seen.outcome in (AGREE, DISAGREE))
+        fate = REFUSED if seen.outcome == INVALID else RAN if seen.outcome in (AGREE, DISAGREE) else RAN_BLIND
+        tally.meet(drawing, index, fate)
+        progress.note(index, fate)
         tally.take(edits, program, options, seen)
         ends = [end for end in far_out(seen) if left[end]]
         if index == 0 or ends:
@@ -223,10 +229,11 @@ class Tally:
         if feature != self.own and size < self.grown.get(feature, (size + 1, program))[0]:
             self.grown[feature] = (size, program)
 
-    def meet(self, drawing: Drawing, index: int, ran: bool, seen: bool = False) -> None:
-        row = drawing.row(index)
+    def meet(self, drawing: Drawing, index: int, fate: bytes) -> None:
+        """What became of a mutant teaches something of its design's row."""
+        row = drawing.row(index) if fate != LEFT_OUT else None
         if row is not None and drawing.design is not None:
-            self.cover |= drawing.design.met(row, ran, seen)
+            self.cover |= drawing.design.met(row, fate != REFUSED, fate == RAN)
 
     def to_json(self) -> dict[str, Any]:
         """Features are told as (rule, dtype, rank, layout, order, outcome); the batch's rules stand for each mutant's, and its calls

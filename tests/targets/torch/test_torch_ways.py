@@ -250,19 +250,28 @@ def test_a_finding_is_blamed_on_a_stage_and_its_short_script_shows_it(target, na
     assert confirmed is not None
     if name == "compiled":
         assert confirmed.verdict.scenarios[0].way == "dynamo"  # the first stage that shows it
-    finding = Finding(
-        "torch", target.version, "planted_ways." + name, confirmed.verdict, confirmed.program, True, modules=("planted_ways",)
-    )
-    text = script(finding)
-    assert len(text.strip().splitlines()) <= (25 if name in ("compiled", "strided", "checkpointed") else 36), text
-    (tmp_path / "script.py").write_text(text)
-    environment = {"PYTHONPATH": str(PLANTED), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
-    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.returncode == 1 and "BUG" in done.stdout, done.stdout + done.stderr
-    twin = "right_again" if name in ("twice", "overwritten") else "healthy"
-    (tmp_path / "script.py").write_text(text.replace(f"planted_ways.{name}(", f"planted_ways.{twin}("))
-    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    text = _script(target, name, confirmed.verdict, confirmed.program)
+    assert len(text.strip().splitlines()) <= (25 if name in ("compiled", "strided", "checkpointed") else 37), text
+    _shows(text, name, "right_again" if name in ("twice", "overwritten") else "healthy", tmp_path)
+
+
+def test_the_script_of_a_hessian_makes_one(target, tmp_path):
+    made = program(target, "planted_ways.rows(x)")
+    verdict = Verdict("disagree", "way", "way", 2, [Scenario(("r", "f"), "jacobian")])
+    _shows(_script(target, "rows", verdict, made), "rows", "healthy", tmp_path)
+
+
+def _script(target, name, verdict, made):
+    return script(Finding("torch", target.version, "planted_ways." + name, verdict, made, True, modules=("planted_ways",)))
+
+
+def _shows(text, name, twin, folder):
+    """A script shows a planted bug, and nothing where its healthy twin is called."""
+    environment = {"PYTHONPATH": str(PLANTED), "PATH": "/usr/bin:/bin", "HOME": str(folder)}
+    for called, status in ((name, 1), (twin, 0)):
+        (folder / "script.py").write_text(text.replace(f"planted_ways.{name}(", f"planted_ways.{called}("))
+        done = subprocess.run([sys.executable, "script.py"], cwd=folder, env=environment, capture_output=True, text=True)
+        assert done.returncode == status and ("BUG" in done.stdout) == bool(status), done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

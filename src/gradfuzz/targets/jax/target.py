@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import tempfile
 import warnings
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
@@ -115,3 +117,12 @@ class JaxTarget:
             os.environ.pop("XLA_FLAGS", None)
         else:
             os.environ["XLA_FLAGS"] = _USERS_FLAGS
+        _share_compilations()
+
+
+def _share_compilations() -> None:
+    """What one script has had compiled, as users have it compiled, the next one need not: many of their operators are the same."""
+    with contextlib.suppress(AttributeError):  # an older release has no such cache, or not for this device
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+        jax.config.update("jax_compilation_cache_dir", os.path.join(tempfile.gettempdir(), "compiled"))
