@@ -138,6 +138,19 @@ def test_a_label_holds_where_its_inputs_are(api, kind, text, link):
     assert (label.link if label else "").endswith(link) and bool(label) == bool(link)
 
 
+@pytest.mark.parametrize("call, said, known", [
+    ("torch.sum(x, dtype=torch.complex128)", "Expected isFloatingType(grad.scalar_type())", True),
+    ("torch.sum(x, dtype=torch.complex128)", "result type ComplexDouble can't be cast to the desired output type Double", True),
+    ("torch.sum(x, dtype=torch.int64)", "Autograd not support dtype: Long", False),
+    ("torch.sum(x)", "Expected isFloatingType(grad.scalar_type())", False),
+])  # fmt: skip
+def test_a_label_is_given_by_what_is_said_and_asked_for(call, said, known):
+    program = parse(f'x = tensor((2, 2), "float64", full(1.0))\ny = {call}\n', language_for("torch"))
+    verdict = replace(made("torch.sum", "status").verdict, reason=f"RuntimeError: {said}")
+    label = label_for("torch", "torch.sum", "SumBackward0", verdict, program, "2.13.0")
+    assert (label is not None and label.link.endswith("192719")) == known
+
+
 @pytest.mark.parametrize("api, kind, scenarios", [
     ("torch.detach", "gradient", ["reverse-over-forward"]), ("torch.linalg.solve_triangular", "gradient", ["reverse-over-forward"]),
     ("torch.linalg.pinv", "gradient", ["reverse"]), ("torch.linalg.lstsq", "gradient", ["reverse"]),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import combinations, permutations
 
 from gradfuzz.bugs.circumstances import mixed_types
 from gradfuzz.bugs.names import names_of, without_dimensions
-from gradfuzz.bugs.severity import GRADES, as_shown, odd_arguments
+from gradfuzz.bugs.severity import EDGE, GRADES, Severity, as_shown
 from gradfuzz.findings.finding import Finding
 from gradfuzz.oracles.verdict import ACCURACY, CRASH, GRADIENT, INTERNAL, MALFORMED, STATUS, TAIL, TIMEOUT, VALUE, Verdict
 from gradfuzz.program.model import Ref, walk
@@ -40,6 +41,15 @@ def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
     def join(i: int, j: int) -> None:
         group[max(root(i), root(j))] = min(root(i), root(j))
 
+    @cache
+    def shown(i: int) -> Severity:
+        return as_shown(findings[i])
+
+    def together(i: int, j: int) -> bool:
+        """Of one formula; and what is odd about the arguments of one is so about the other's: that is a cause of its own."""
+        numbers = all(f.label is None and _cause(f)[0] == "wrong" for f in (findings[i], findings[j]))
+        return one_formula(findings[i], findings[j]) and not (numbers and _oddity(shown(i)) != _oddity(shown(j)))
+
     keys = [causes(finding) for finding in findings]
     alike: dict[tuple[str, ...], list[int]] = {}
     for i, shared in enumerate(keys):
@@ -47,12 +57,14 @@ def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
             alike.setdefault(key, []).append(i)
     for key, members in alike.items():
         for i, j in combinations(members, 2):
-            if root(i) != root(j) and (_of_both(key) or key == keys[i][0] == keys[j][0]) and one_formula(findings[i], findings[j]):
+            if root(i) != root(j) and (_of_both(key) or key == keys[i][0] == keys[j][0]) and together(i, j):
                 join(i, j)
     parts: dict[int, set[int]] = {}  # of groups, those whose operator they may be wrong because of
     for key, members in alike.items():
         for i, j in permutations(() if _of_both(key) else members, 2):
-            if key == keys[j][0] != keys[i][0] and root(i) != root(j) and _one_symptom(findings[i], findings[j]):
+            explains = key == keys[j][0] != keys[i][0] and root(i) != root(j) and _one_symptom(findings[i], findings[j]) and together(i, j)
+            # What is wrong in a region or at a point explains nothing that is graver.
+            if explains and GRADES.index(shown(i).grade) >= GRADES.index(shown(j).grade):
                 parts.setdefault(root(i), set()).add(root(j))
     for i, operators in parts.items():
         if len(operators) == 1:  # of two operators that are wrong nobody knows which it is: and they are two bugs, whoever calls both
@@ -69,15 +81,12 @@ def _of_both(key: tuple[str, ...]) -> bool:
 
 
 def _one_symptom(composite: Finding, operator: Finding) -> bool:
-    """Whether a composite shows what an operator does: the same kind of wrong number, from numbers of one kind, by one formula.
+    """Whether a composite shows what an operator does: the same kind of wrong number, from numbers of one kind.
 
-    What is wrong in a region or at a point explains nothing that is graver, and a label for a composite says nothing of its parts.
+    A label for a composite says nothing of its parts.
     """
     kinds = [COARSER.get(f.kind, f.kind) for f in (composite, operator)]
-    if kinds[0] != kinds[1] or _complex(composite) != _complex(operator) or (composite.label and composite.label != operator.label):
-        return False
-    ours, theirs = (GRADES.index(as_shown(f).grade) for f in (composite, operator))
-    return ours >= theirs and one_formula(composite, operator)
+    return kinds[0] == kinds[1] and _complex(composite) == _complex(operator) and composite.label in (None, operator.label)
 
 
 def _complex(finding: Finding) -> bool:
@@ -197,8 +206,6 @@ def one_formula(a: Finding, b: Finding) -> bool:
         return _explained(a, b)  # a label says what it is about: what it was not given to has another cause, or follows from it
     if "wrong" not in (_cause(a)[0], _cause(b)[0]):
         return True
-    if _oddity(a) != _oddity(b):
-        return False  # an infinite option or an empty tensor is a cause of its own
     first, second = sorted((a, b), key=lambda f: f.verdict.order)
     low, high = first.verdict, second.verdict
     ours, theirs = ([s.modes for s in v.scenarios] for v in (low, high))
@@ -209,9 +216,9 @@ def one_formula(a: Finding, b: Finding) -> bool:
     return bool(set(ours) & set(theirs)) or _first(ours) == _first(theirs)
 
 
-def _oddity(finding: Finding) -> str:
-    """What is odd about its arguments, whichever number it is."""
-    return odd_arguments(finding).partition(" of ")[0]
+def _oddity(shown: Severity) -> str:
+    """What is odd about the arguments, whichever number it is: an infinite option, an empty tensor."""
+    return shown.because.partition(" of ")[0] if shown.grade is EDGE else ""
 
 
 def _one_operator(a: Finding, b: Finding) -> bool:

@@ -99,7 +99,7 @@ def severity(finding: Finding) -> Severity:
 def as_shown(finding: Finding, seen: Circumstances | None = None) -> Severity:
     """The grade by what it shows at which inputs, whatever it is called and labelled."""
     seen = seen or circumstances(finding)
-    because = odd_arguments(finding, seen)
+    because = _odd_arguments(finding, seen)
     if because:
         return Severity(EDGE, because)
     kind = finding.kind
@@ -133,12 +133,11 @@ def as_shown(finding: Finding, seen: Circumstances | None = None) -> Severity:
     return Severity(FIRST if finding.verdict.order <= 1 else HIGHER)
 
 
-def odd_arguments(finding: Finding, seen: Circumstances | None = None) -> str:
+def _odd_arguments(finding: Finding, seen: Circumstances) -> str:
     """What of its arguments hardly anybody has; nothing where somebody does.
 
     A death is told whatever they are, unless the documentation says that they are not looked at.
     """
-    seen = seen or circumstances(finding)
     if finding.random and finding.kind == VALUE:
         return "a random function that draws other numbers"
     if finding.kind == CRASH:
