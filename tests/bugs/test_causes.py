@@ -6,7 +6,21 @@ from gradfuzz.bugs.bug import bugs_of, find_bug
 from gradfuzz.bugs.names import names_of
 from gradfuzz.errors import StoreError
 from gradfuzz.findings.labels import Label
+from gradfuzz.findings.landscape import Landscape
 from tests.bugs.made import made
+
+
+def refused(said, mode="reverse"):
+    """A landscape in which one mode gives no number."""
+    return Landscape({}, {}, {mode: said})
+
+
+SAMPLE = 'x = tensor((), "float64", full(0.5))\ny = jax.random.{}(jax.random.PRNGKey(0), x)\n'
+
+
+def option(name, given="include_self=False"):
+    return f'x = tensor((2,), "float64", listed([0.5, 2.0]))\ny = torch.{name}(x, {given})\n'
+
 
 ONE = [
     ("aliases, methods, in place and overloads", [
@@ -61,13 +75,72 @@ ONE = [
         made(f"torch.Tensor.logical_{name}_", scenarios=modes, expected=0.0, mutates=True)
         for name, modes in (("and", ["reverse", "forward"]), ("or", ["reverse"]))
     ]),
+    ("a mode that ought to refuse what the other refuses", [
+        made("torch.nn.SiLU", scenarios=["forward"], landscape=refused("silu does not support complex numbers.")),
+        made("torch.nn.SoftMarginLoss", scenarios=["forward"], landscape=refused("soft_margin_loss does not support complex numbers.")),
+    ]),
+    ("a refusal that names the operator, in any number of dimensions", [
+        made("torch.nn.functional.nll_loss", scenarios=["forward"], landscape=refused("Function 'nll_loss2d_forward' has no 'weight'.")),
+        made("torch.nn.Other", scenarios=["forward"], landscape=refused("Function 'nll_loss_forward' has no 'weight'.")),
+    ]),
+    ("one factor under one option in one family", [
+        made("torch.scatter_reduce", rule="ScatterReduceBackward0", text=option("scatter_reduce"), actual=0.25, expected=0.5),
+        made("torch.index_reduce", rule="IndexReduceBackward0", text=option("index_reduce"), actual=-0.8, expected=-1.6),
+    ]),
+    ("tangents of another type under one option", [
+        made(f"torch.{name}", "malformed", ["forward"], rule=f"{name}Backward0", text=option(name, "alpha=0.5"), symptom="a tangent of T")
+        for name in ("add", "sub")
+    ]),
+    ("deaths of functions that call one operator which dies", [
+        made(f"jax.random.{name}", "timeout", oracle="process", target="jax", text=SAMPLE.format(name), rules=(*more, "random_gamma"))
+        for name, *more in (("dirichlet", "exp"), ("gamma",), ("t", "erf_inv"), ("loggamma", "log"))
+    ]),
     ("primitives and the functions they serve", [
         made("jax.lax.sin_p.bind", target="jax", text='x = tensor((), "float64", full(0.5))\ny = jax.numpy.sin(x)\n'),
         made("jax.numpy.sin", "nonfinite", target="jax", text='x = tensor((), "float64", full(0.5))\ny = jax.numpy.sin(x)\n'),
     ]),
 ]  # fmt: skip
 
+INFINITE = 'x = tensor((2,), "float64", listed([0.5, 2.0]))\ny = torch.nn.functional.celu(x, alpha=float("inf"))\n'
+BESIDE = 'x = tensor((), "float64", full(0.5))\na = tensor((), "complex128", full(0.5), grad=False)\ny = torch.dist(x, a)\n'
+
 TWO = [
+    ("deaths of two functions that share an operator which is not known to die", [
+        made(f"jax.random.{name}", "timeout", oracle="process", target="jax", text=SAMPLE.format(name), rules=("add", "exp", more))
+        for name, more in (("dirichlet", "log"), ("t", "erf_inv"))
+    ]),
+    ("two refusals", [
+        made("torch.nn.SiLU", scenarios=["forward"], landscape=refused("silu does not support complex numbers.")),
+        made("torch.nn.functional.gelu", scenarios=["forward"], landscape=refused("gelu does not support sparse tensors.")),
+    ]),
+    ("a refusal beside rules of their own", [
+        made(f"torch.{name}", scenarios=["reverse"], rule=f"{name}Backward0", landscape=refused("forward mode is not here yet", "forward"))
+        for name in ("sin", "cos")
+    ]),
+    ("one factor in two families", [
+        made(f"torch.{name}", text=option("index_reduce"), actual=0.5) for name in ("scatter_reduce", "embedding")
+    ]),
+    ("two factors in one family", [
+        made(f"torch.{name}_reduce", text=option("index_reduce"), actual=actual) for name, actual in (("scatter", 0.5), ("index", 0.25))
+    ]),
+    ("an infinite option beside an ordinary one", [
+        made("torch.nn.functional.celu", "nonfinite", text=INFINITE, ordinary=True), made("torch.celu", ordinary=True),
+    ]),
+    ("what anybody may meet, by an option and by a mix of types", [
+        made("torch.mean", "status", symptom="RuntimeError Expected isFloatingType grad", rule="MeanBackward0"),
+        made("torch.dist", "status", symptom="RuntimeError Expected isFloatingType grad", rule="DistBackward0", text=BESIDE),
+    ]),
+    ("what anybody may meet, plainly and in a way", [
+        made(f"torch.{name}", "status", [way], symptom="RuntimeError Expected isFloatingType grad", rule=f"{name}Backward0")
+        for name, way in (("mean", "reverse"), ("sum", "traced reverse"))
+    ]),
+    ("an operator in a tail and a composite at ordinary numbers", [
+        made("torch.pow", "nonfinite", rule="PowBackward0", ordinary=False), made("torch.nn.Foo", "nonfinite", rules=("PowBackward0",)),
+    ]),
+    ("a composite by design and a derivative of the operator in it", [
+        made("torch.nn.LPPool1d", rules=("PowBackward0",), label=Label("by-design", "set to zero", "https://a")),
+        made("torch.pow", "accuracy", ["reverse-over-reverse"], rule="PowBackward0"),
+    ]),
     ("two functions", [made("torch.sin"), made("torch.cos")]),
     ("two formulas of one rule", [made(scenarios=["reverse"]), made(scenarios=["forward"])]),
     ("a first derivative that does not explain the second", [

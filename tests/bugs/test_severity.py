@@ -52,7 +52,21 @@ CASES = [
     ("edge", "unvalidated argument: NaN", made(text=at(values='planted(listed([0.5, 2.0]), float("nan"), 3)'))),
     ("edge", "unvalidated argument: NaN", made(text=at(call='torch.clamp(x, float("nan"))'))),
     ("edge", "index out of range", made(kind="status", symptom="Error index is out of bounds for dimension")),
-    ("edge", "index out of range", made(kind="crash", oracle="process", text=at(more=INDEX))),
+    ("edge", "index out of range", made(kind="crash", oracle="process", text=at(more=INDEX), documented=("indices are not checked",))),
+    ("loud", "take its process down", made(kind="crash", oracle="process", text=at(more=INDEX))),
+    ("loud", "take its process down", made(kind="crash", oracle="process", text=at(shape="(2, 0)", values="full(0.0)"))),
+    ("edge", "not a public API", made("torch.ops.aten.norm.default", kind="crash", oracle="process")),
+    ("silent", "", made("torch.lgamma", hidden=("lgamma",), ordinary=True)),  # nobody wrote a docstring: it is wrong all the same
+    ("edge", "undocumented: lgamma", made("torch.lgamma", "status", symptom="some error", hidden=("lgamma",), ordinary=True)),
+    ("edge", "an option of 0.001", made(kind="nonfinite", text=at(call="torch.nn.functional.normalize(x, p=0.001)"))),
+    ("edge", "an option of -2", made(kind="nonfinite", text=at(call="torch.nn.functional.lp_pool1d(x, -2, 1)"))),
+    ("loud", "", made(kind="nonfinite", text=at(call="torch.linalg.vector_norm(x, -2)"))),
+    ("silent", "", made(text=at(call="torch.nn.functional.layer_norm(x, (2,), None, None, 1e-05)"))),  # its tolerance, and no norm's order
+    ("edge", "an infinite argument", made(kind="nonfinite", text=at(call='torch.nn.functional.layer_norm(x, (2,), eps=float("inf"))'))),
+    ("edge", "integers", made(kind="status", symptom="type T can t be cast", text=at(more=INDEX.replace(", grad=False", "")))),
+    ("loud", "", made(kind="status", symptom="type T can t be cast", text=at(more=INDEX))),
+    ("edge", "integers", made(kind="status", symptom="no such dtype", text=at(call="torch.sin(x, dtype=torch.int64)"))),
+    ("edge", "not a public API", made("torch.as_strided_")),
     ("edge", "empty tensors", made(text=at(shape="(2, 0)", values="full(0.0)"))),
     ("edge", "empty tensors", made(kind="status", symptom="Error expected grad_output to have non zero size for n")),
     ("edge", "empty tensors", made(kind="status", symptom="some error", empty=True)),  # of the direct run itself

@@ -6,7 +6,7 @@ import pytest
 
 from gradfuzz.bugs.bug import bugs_of
 from gradfuzz.findings import labels as module
-from gradfuzz.findings.inside.documented import documented
+from gradfuzz.findings.inside.documented import documented, undocumented
 from gradfuzz.findings.labels import label_for, labels
 from gradfuzz.program import parse
 from gradfuzz.targets.homes import language_for
@@ -67,6 +67,23 @@ def test_the_docstrings_of_siblings_are_read(torch_target):
     assert documented(torch_target, "torch.no_such_function") == [] == documented(torch_target, "torch.linalg.pinv")
 
 
+def hidden(target, api, call):
+    return undocumented(target, api, parse(f'x = tensor((2, 2), "float64", full(1.0))\ny = {call}\n', language_for("torch")))
+
+
+def test_what_a_signature_shows_or_a_form_of_it_describes_is_documented(torch_target):
+    assert hidden(torch_target, "torch.nn.functional.instance_norm", "torch.nn.functional.instance_norm(x, bias=x)") == []
+    assert hidden(torch_target, "torch.sinc_", "torch.sinc_(x)") == hidden(torch_target, "torch.Tensor.sinc_", "x.sinc_()") == []
+    assert hidden(torch_target, "torch.native_norm", "torch.native_norm(x)") == ["native_norm"]
+    assert hidden(torch_target, "torch.nn.functional.elu_", "torch.nn.functional.elu_(x, scale=2.0)") == ["scale"]
+
+
+def test_a_word_that_no_docstring_lists_is_not_documented(torch_target):
+    call = 'torch.Tensor.scatter_reduce(x, 0, x, x, "{}")'
+    assert [hidden(torch_target, "torch.Tensor.scatter_reduce", call.format(word)) for word in ("max", "amax")] == [["max"], []]
+    assert hidden(torch_target, "torch.einsum", 'torch.einsum("abc->cab", x)') == []
+
+
 def test_every_quote_of_a_label_stands_in_the_docstring_that_it_names(torch_target):
     for row in labels("torch"):
         if "quote" in row:
@@ -79,6 +96,18 @@ a = tensor((1, 2), "int64", listed([{labels}]), grad=False)
 y = torch.nn.functional.ctc_loss(x, a, [3], [2], blank={blank})
 """
 CLAMP = 'x = tensor((), "float64", full(2.0), grad=False)\na = tensor((), "float64", full(6.0))\ny = torch.clamp(x, {low}, a)\n'
+OVER = """x = tensor((3, 2, 4), "float64", full(-1.0))
+a = tensor((2, 2), "int64", full(1), grad=False)
+y0 = torch.Tensor.log_softmax(x, {over})
+y1 = torch.nn.functional.ctc_loss(y0, a, [3, 3], [2, 2])
+"""
+MODULE = """x = tensor((3, 1, 6), "float64", full(-1.0))
+a = tensor((1, 2), "int64", listed([{labels}]), grad=False)
+m = torch.nn.CTCLoss()
+y = m(x, a, [3], [2])
+"""
+FACTOR = 'x = tensor((2, 2), "complex128", listed([{first}, 0.5, complex(0.5, 2.0), 2.0]))\ny = torch.cholesky_inverse(x)\n'
+MAX_NORM = 'i = tensor((2,), "int64", full(1), grad=False)\nm = torch.nn.EmbeddingBag(4, 3{more})\ny = m(i, i)\n'
 LU = """x = tensor((2, 2), "float64", full(1.0))
 a = tensor((2,), "int32", full(1), grad=False)
 y = torch.lu_unpack(x, a, unpack_data={data})
@@ -90,12 +119,36 @@ y = torch.lu_unpack(x, a, unpack_data={data})
     ("torch.nn.functional.ctc_loss", "crash", CTC.format(classes=6, labels="1, 5", blank=0), ""),
     ("torch.nn.functional.ctc_loss", "gradient", CTC.format(classes=6, labels="1, 2", blank=1), "torch.nn.CTCLoss.html"),
     ("torch.nn.functional.ctc_loss", "gradient", CTC.format(classes=6, labels="1, 2", blank=3), "52241"),
+    ("torch.nn.functional.ctc_loss", "gradient", OVER.format(over="dim=1"), "torch.nn.CTCLoss.html"),
+    ("torch.nn.functional.ctc_loss", "gradient", OVER.format(over="1"), "torch.nn.CTCLoss.html"),
+    ("torch.nn.functional.ctc_loss", "gradient", OVER.format(over="dim=2"), "52241"),
+    ("torch.nn.functional.ctc_loss", "gradient", OVER.format(over="dim=-1"), "52241"),
+    ("torch.nn.CTCLoss", "gradient", MODULE.format(labels="0, 2"), "torch.nn.CTCLoss.html"),
+    ("torch.nn.CTCLoss", "gradient", MODULE.format(labels="1, 2"), "52241"),
+    ("torch.cholesky_inverse", "gradient", FACTOR.format(first="complex(2.0, 2.0)"), "torch.cholesky_inverse.html"),
+    ("torch.cholesky_inverse", "gradient", FACTOR.format(first="-2.0"), "torch.cholesky_inverse.html"),
+    ("torch.cholesky_inverse", "gradient", FACTOR.format(first="2.0"), ""),
+    ("torch.nn.EmbeddingBag", "gradient", MAX_NORM.format(more=", max_norm=1.0"), "torch.nn.Embedding.html"),
+    ("torch.nn.EmbeddingBag", "gradient", MAX_NORM.format(more=""), ""),
     ("torch.clamp", "gradient", CLAMP.format(low="a"), "191142"), ("torch.clamp", "gradient", CLAMP.format(low="-1.0"), ""),
     ("torch.lu_unpack", "status", LU.format(data=False), "torch.lu_unpack.html"), ("torch.lu_unpack", "status", LU.format(data=True), ""),
 ])  # fmt: skip
 def test_a_label_holds_where_its_inputs_are(api, kind, text, link):
     label = label_for("torch", api, "", made(api, kind).verdict, parse(text, language_for("torch")), "2.13.0")
     assert (label.link if label else "").endswith(link) and bool(label) == bool(link)
+
+
+@pytest.mark.parametrize("call, said, known", [
+    ("torch.sum(x, dtype=torch.complex128)", "Expected isFloatingType(grad.scalar_type())", True),
+    ("torch.sum(x, dtype=torch.complex128)", "result type ComplexDouble can't be cast to the desired output type Double", True),
+    ("torch.sum(x, dtype=torch.int64)", "Autograd not support dtype: Long", False),
+    ("torch.sum(x)", "Expected isFloatingType(grad.scalar_type())", False),
+])  # fmt: skip
+def test_a_label_is_given_by_what_is_said_and_asked_for(call, said, known):
+    program = parse(f'x = tensor((2, 2), "float64", full(1.0))\ny = {call}\n', language_for("torch"))
+    verdict = replace(made("torch.sum", "status").verdict, reason=f"RuntimeError: {said}")
+    label = label_for("torch", "torch.sum", "SumBackward0", verdict, program, "2.13.0")
+    assert (label is not None and label.link.endswith("192719")) == known
 
 
 @pytest.mark.parametrize("api, kind, scenarios", [

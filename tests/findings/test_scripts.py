@@ -42,6 +42,38 @@ def test_an_element_of_a_module_s_parameter_can_be_at_fault():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_a_script_whose_own_reference_does_not_settle_accuses_nobody():
+    """The derivative of a power below one is infinite at zero, and to the left of it there is none: infinity is right."""
+    text = 'x = tensor((1,), "float64", full(0.0))\ny = torch.pow(x, 0.457)\n'
+    done = run("torch", text, [FORWARD], element="x[0]")
+    assert done.returncode == 0 and "nothing is shown" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "target, call", [("torch", "torch.sin"), ("jax", "jax.numpy.sin"), ("tensorflow", "tf.sin"), ("paddle", "paddle.sin")]
+)
+def test_the_clock_of_a_death_starts_behind_the_imports(target, call, tmp_path):
+    program = parse(f'x = tensor((2,), "float64", full(0.5))\ny = {call}(x)\n', language_for(target))
+    verdict = Verdict("timeout", "process", "timeout", 1, [REVERSE], "timeout", "comes back", "timeout")
+    source = script(Finding(target, "0", program.api, verdict, program, True, limit=60.0))
+    imported, ready = source.rindex("\nimport "), source.index('print("ready"')
+    assert imported < ready and source.index("readline()") < source.index("timeout=")
+    if target == "torch":
+        path = tmp_path / "death.py"
+        path.write_text(source)
+        done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=240)
+        assert done.returncode == 0 and "fixed: it runs to its end" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_way_that_changes_the_output_is_called_that():
+    program = parse('x = tensor((2,), "float64", full(0.5))\ny = torch.exp(x)\n', language_for("torch"))
+    said = {}
+    for kind in ("value", "way"):
+        verdict = Verdict("disagree", kind, kind, 0, [Scenario((), "out")], "differs", 1.0, 2.0, 1e-9)
+        said[kind] = script(Finding("torch", "2.13.0", program.api, verdict, program, True))
+    assert "BUG: another output" in said["value"] and "BUG: another derivative" in said["way"]
+
+
 @pytest.mark.parametrize("modes", [("r", "r"), ("r", "f"), ("f", "r"), ("f", "f")])
 def test_every_nesting_has_its_script(modes):
     done = run("torch", 'x = tensor((3,), "float64", normal(seed=1))\ny = torch.sin(x)\n', [Scenario(modes)], order=2, element="x[1]")

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.inside.controls import parameter_names
 from gradfuzz.findings.short import MOST_LINES, question, shortening, showed, spellings
 from gradfuzz.findings.short_error import raised, raising
 from gradfuzz.findings.shown import Short
@@ -143,6 +144,15 @@ def test_an_error_is_shown_in_few_lines_for_every_library(target, mode):
     assert raised(finding, short, 0, said) is None
     assert raised(finding, short, 1, f"{mode} mode: RuntimeError: no such thing at all, really") is not None
     assert raised(finding, short, 1, f"{mode} mode: RuntimeError: another thing") is None
+
+
+def test_a_method_s_own_object_has_a_place_among_its_arguments(torch_target):
+    text = 'x = tensor((3,), "float64", full(0.5))\na = tensor((2,), "float64", full(1.0))\ny = torch.{}(x, a, (2,), (2,))\n'
+    called = [
+        parameter_names(torch_target, parse(text.format(name), language_for("torch")))
+        for name in ("Tensor.as_strided_scatter", "as_strided_scatter")
+    ]
+    assert called[0]["a"] == "src" and called[0]["x"] != "src" and called[1] == {"x": "input", "a": "src"}
 
 
 def test_names_of_the_script_s_own_are_left_to_it():

@@ -18,6 +18,9 @@ class Silent:
     def write(self, *_):
         pass
 
+    def note(self, *_):
+        pass
+
 
 def asked(f, slope, count):
     """The numbers of each mutant that is asked about, the seed's own left out."""

@@ -76,6 +76,9 @@ class Silent:
     def write(self, *_):
         pass
 
+    def note(self, *_):
+        pass
+
 
 def batch(target, refused):
     """The suspicions of a batch of twelve mutants, and how often the function was run under differentiation."""

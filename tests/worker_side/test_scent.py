@@ -57,6 +57,9 @@ class Silent:
     def write(self, *_):
         pass
 
+    def note(self, *_):
+        pass
+
 
 def suspected(scents, error):
     """What a batch of one mutant at 8.3 tells of a function whose gradient is wrong by `error(x)` of itself."""

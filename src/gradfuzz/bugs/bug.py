@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from gradfuzz.bugs.cause import causes, gathered, subject
+from gradfuzz.bugs.cause import causes, gathered, run_together, subject
 from gradfuzz.bugs.judgements import BY_DESIGN, REAL, Judgement, place
 from gradfuzz.bugs.names import names_of
 from gradfuzz.bugs.severity import DOCUMENTED, EDGE, GRADES, Severity, modes_disagree, reverse, severity, silent
@@ -120,7 +120,9 @@ def _bug(group: Sequence[Finding], judged: Mapping[tuple[str, str, str], Judgeme
 def _id(findings: Sequence[Finding]) -> str:
     """Short, readable, and the same as long as the first cause that its findings have by name is among them."""
     key = min(min(causes(f)) for f in findings)
-    name = Counter(subject(f) for f in findings).most_common(1)[0][0]
+    subjects = [subject(f) for f in findings]
+    often = Counter(map(run_together, subjects)).most_common(1)[0][0]
+    name = next(s for s in subjects if run_together(s) == often)
     return f"{PREFIX}{name}-{hashlib.sha256('|'.join(key).encode('utf-8', 'surrogatepass')).hexdigest()[:4]}"
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import combinations, permutations
 
-from gradfuzz.bugs.names import names_of
+from gradfuzz.bugs.circumstances import mixed_types
+from gradfuzz.bugs.names import names_of, without_dimensions
+from gradfuzz.bugs.severity import EDGE, GRADES, Severity, as_shown
 from gradfuzz.findings.finding import Finding
-from gradfuzz.oracles.verdict import ACCURACY, GRADIENT, INTERNAL, MALFORMED, STATUS, TAIL, VALUE, Verdict
+from gradfuzz.oracles.verdict import ACCURACY, CRASH, GRADIENT, INTERNAL, MALFORMED, STATUS, TAIL, TIMEOUT, VALUE, Verdict
+from gradfuzz.program.model import Ref, walk
 from gradfuzz.targets.base.scenario import Modes
 
 # So much of a complaint tells it apart from others; what comes later are the names and numbers of the call that met it.
@@ -16,6 +21,10 @@ TELLING_WORDS = 12
 TELLING = 8
 # Kinds that are one to who compares: a number that is off.
 COARSER = {ACCURACY: GRADIENT, TAIL: GRADIENT}
+# A word of so many letters that two names share makes them a family: what is wrong in both by one factor was written twice.
+FAMILY = 5
+# Two factors are one if they agree in so many digits: they are quotients of numbers that were measured.
+FACTOR_DIGITS = 6
 # A complaint's subject where whoever calls is not to blame; it may say at which order.
 ANYBODY = "any"
 
@@ -32,19 +41,30 @@ def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
     def join(i: int, j: int) -> None:
         group[max(root(i), root(j))] = min(root(i), root(j))
 
+    @cache
+    def shown(i: int) -> Severity:
+        return as_shown(findings[i])
+
+    def together(i: int, j: int) -> bool:
+        """Of one formula; and what is odd about the arguments of one is so about the other's: that is a cause of its own."""
+        numbers = all(f.label is None and _cause(f)[0] == "wrong" for f in (findings[i], findings[j]))
+        return one_formula(findings[i], findings[j]) and not (numbers and _oddity(shown(i)) != _oddity(shown(j)))
+
     keys = [causes(finding) for finding in findings]
     alike: dict[tuple[str, ...], list[int]] = {}
     for i, shared in enumerate(keys):
-        for key in shared:
+        for key in (*shared, *ties(findings[i])):
             alike.setdefault(key, []).append(i)
     for key, members in alike.items():
         for i, j in combinations(members, 2):
-            if root(i) != root(j) and (_of_both(key) or key == keys[i][0] == keys[j][0]) and one_formula(findings[i], findings[j]):
+            if root(i) != root(j) and (_of_both(key) or key == keys[i][0] == keys[j][0]) and together(i, j):
                 join(i, j)
     parts: dict[int, set[int]] = {}  # of groups, those whose operator they may be wrong because of
     for key, members in alike.items():
         for i, j in permutations(() if _of_both(key) else members, 2):
-            if key == keys[j][0] != keys[i][0] and root(i) != root(j) and _one_symptom(findings[i], findings[j]):
+            explains = key == keys[j][0] != keys[i][0] and root(i) != root(j) and _one_symptom(findings[i], findings[j]) and together(i, j)
+            # What is wrong in a region or at a point explains nothing that is graver.
+            if explains and GRADES.index(shown(i).grade) >= GRADES.index(shown(j).grade):
                 parts.setdefault(root(i), set()).add(root(j))
     for i, operators in parts.items():
         if len(operators) == 1:  # of two operators that are wrong nobody knows which it is: and they are two bugs, whoever calls both
@@ -57,13 +77,16 @@ def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
 
 def _of_both(key: tuple[str, ...]) -> bool:
     """Whether a key is as good as any of a finding's: two composites share no cause because they share a part."""
-    return key[1] in ("label", "says")
+    return key[1] in ("label", "says", "refused", "factor", "option")
 
 
 def _one_symptom(composite: Finding, operator: Finding) -> bool:
-    """Whether a composite shows what an operator does: the same kind of wrong number, from numbers of one kind, by one formula."""
+    """Whether a composite shows what an operator does: the same kind of wrong number, from numbers of one kind.
+
+    A label for a composite says nothing of its parts.
+    """
     kinds = [COARSER.get(f.kind, f.kind) for f in (composite, operator)]
-    return kinds[0] == kinds[1] and _complex(composite) == _complex(operator) and one_formula(composite, operator)
+    return kinds[0] == kinds[1] and _complex(composite) == _complex(operator) and composite.label in (None, operator.label)
 
 
 def _complex(finding: Finding) -> bool:
@@ -83,33 +106,76 @@ def causes(finding: Finding) -> list[tuple[str, ...]]:
     An error is its message, whoever meets it; a wrong number is its rule's, or its function's; a way of running answers for itself; calls
     in place that are not recorded are not recorded for one reason. A label is given to a cause, so what carries the same one has the same.
     An API that calls several operators shares the causes of their rules: `gathered` joins it to one of them, if just one is wrong, and not
-    to its like.
+    to its like. What two functions may share beside that are `ties`.
     """
     names = names_of(finding.target)
     found = [(finding.target, *_cause(finding))]
     if found[0][1] == "says" and found[0][2] not in ("", ANYBODY):  # in one function, whichever operator is named
-        found.append((*found[0][:3], _run_together(subject(finding)), " ".join(found[0][3].split()[:TELLING_WORDS])))
-    if found[0][1] in ("wrong", "way"):  # a composite is wrong because an operator inside it is: that one's bug
-        found += [(finding.target, found[0][1], _run_together(names.of_rule(rule)), *found[0][3:]) for rule in finding.rules]
+        found.append((*found[0][:3], run_together(subject(finding)), " ".join(found[0][3].split()[:TELLING_WORDS])))
+    if found[0][1] in ("wrong", "way", CRASH, TIMEOUT):  # a composite is wrong because an operator inside it is: that one's bug
+        found += [(finding.target, found[0][1], run_together(names.of_rule(rule)), *found[0][3:]) for rule in finding.rules]
     if finding.label is not None:
         found.append((finding.target, "label", finding.label.label, finding.label.reason, finding.label.link))
     return found
+
+
+def ties(finding: Finding) -> Iterator[tuple[str, ...]]:
+    """What a finding may have in common with another function's, whose cause has another name.
+
+    Where one mode refuses and no rule is on its books, the other mode ought to have refused as well: one check that is missing, whoever
+    meets it. Functions of one family that are off by one factor under one option were written after each other, and so were tangents
+    that have another type under one option.
+    """
+    verdict, options, cause = finding.verdict, _options(finding), _cause(finding)[0]
+    if cause == "wrong" and not finding.rule and not finding.rules and finding.landscape is not None:
+        refused = [said for name, said in finding.landscape.refused.items() if name not in verdict.names]
+        yield from ((finding.target, "refused", _without(said, subject(finding))) for said in refused)
+    if cause == "wrong" and options and (factor := _factor(verdict)):
+        words = [word for word in subject(finding).split("_") if len(word) >= FAMILY]
+        yield from ((finding.target, "factor", factor, options, word) for word in words)
+    if verdict.kind == MALFORMED and options and not finding.mutates:
+        yield finding.target, "option", options, verdict.symptom
+
+
+def _without(said: str, name: str) -> str:
+    """The first of what is said, without the function's name; that of an operator is the same in every number of dimensions."""
+    words = [without_dimensions(word) for word in said.split()]
+    return " ".join([word for word in words if run_together(word.strip(".,:'`\"")).lower() != run_together(name)][:TELLING_WORDS])
+
+
+def _factor(verdict: Verdict) -> str:
+    """How many times too large a derivative is; nothing where there is no saying."""
+    numbers = (verdict.actual, verdict.expected)
+    if verdict.kind != GRADIENT or not all(isinstance(n, (int, float)) and math.isfinite(n) and n for n in numbers):
+        return ""
+    return f"{float(numbers[0]) / float(numbers[1]):.{FACTOR_DIGITS}g}"
+
+
+def _options(finding: Finding) -> str:
+    """Options by name of what is called, as text; shrinking has left those that it takes."""
+    given = {
+        f"{name}={value!r}" for call in finding.program.calls() for name, value in call.kwargs
+        if not any(isinstance(node, Ref) for node in walk(value))
+    }  # fmt: skip
+    return ", ".join(sorted(given))
 
 
 def _cause(finding: Finding) -> tuple[str, ...]:
     verdict = finding.verdict
     where = next(((s.way, s.device) for s in verdict.scenarios if s.way or s.device), ("", ""))
     if verdict.oracle == "process":
-        return (verdict.kind, _run_together(subject(finding)))
+        return (verdict.kind, run_together(subject(finding)))
     if verdict.kind == STATUS and finding.mutates and not finding.rule and 0 < len(finding.rules) <= 1 and not verdict.subject:
         return ("unrecorded",)  # as below; what comes back has the shape of what was written over
     if verdict.kind in (STATUS, INTERNAL) and verdict.symptom:
         blamed = verdict.subject if verdict.subject.startswith(ANYBODY) else ""
+        apart: tuple[str, ...] = ()
         if names_of(finding.target).is_anybody_s(verdict.symptom):
-            blamed = ANYBODY
+            # One reason for one sort of call: a mix of types is another than an option, and a way has reasons of its own.
+            blamed, apart = ANYBODY, (*filter(None, where), *(("mixed types",) if mixed_types(finding.program.inputs) else ()))
         named = blamed not in ("", ANYBODY)  # the message names the operator at fault, behind what all such messages say
-        return ("says", blamed, " ".join(verdict.symptom.split()[: None if named else TELLING_WORDS]))
-    who = verdict.subject if verdict.subject == ANYBODY else _run_together(subject(finding))
+        return ("says", blamed, " ".join(verdict.symptom.split()[: None if named else TELLING_WORDS]), *apart)
+    who = verdict.subject if verdict.subject == ANYBODY else run_together(subject(finding))
     if any(where):
         return ("way", who, *where)
     if verdict.kind == MALFORMED and finding.mutates:
@@ -121,7 +187,7 @@ def _cause(finding: Finding) -> tuple[str, ...]:
     return ("wrong", who)
 
 
-def _run_together(name: str) -> str:
+def run_together(name: str) -> str:
     """Without what stands between words: modules and rules are not always cut into words as functions are (SiLU, silu)."""
     return name.replace("_", "")
 
@@ -150,6 +216,11 @@ def one_formula(a: Finding, b: Finding) -> bool:
     return bool(set(ours) & set(theirs)) or _first(ours) == _first(theirs)
 
 
+def _oddity(shown: Severity) -> str:
+    """What is odd about the arguments, whichever number it is: an infinite option, an empty tensor."""
+    return shown.because.partition(" of ")[0] if shown.grade is EDGE else ""
+
+
 def _one_operator(a: Finding, b: Finding) -> bool:
     """Whether two are of one function, or one calls the other's operator, or what both say names the function of one.
 
@@ -158,9 +229,9 @@ def _one_operator(a: Finding, b: Finding) -> bool:
     if not any((a.rule, a.rules, b.rule, b.rules)):
         return True
     names = names_of(a.target)
-    words = _run_together(f"{a.verdict.symptom} {b.verdict.symptom}".lower())
-    ours, theirs = (_run_together(subject(f)) for f in (a, b))
-    inside = {_run_together(names.of_rule(rule)) for f in (a, b) if not f.rule for rule in f.rules}
+    words = run_together(f"{a.verdict.symptom} {b.verdict.symptom}".lower())
+    ours, theirs = (run_together(subject(f)) for f in (a, b))
+    inside = {run_together(names.of_rule(rule)) for f in (a, b) if not f.rule for rule in f.rules}
     return ours == theirs or bool(inside & {ours, theirs}) or any(len(name) >= TELLING and name in words for name in (ours, theirs))
 
 

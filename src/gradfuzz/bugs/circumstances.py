@@ -12,7 +12,7 @@ import numpy as np
 from gradfuzz.bugs.names import names_of
 from gradfuzz.findings.finding import Finding
 from gradfuzz.oracles.verdict import CRASH, INTERNAL, STATUS
-from gradfuzz.program.model import COMPLEXES, DISCRETE, FLOATS, Call, Program, Ref, Tensor, walk
+from gradfuzz.program.model import COMPLEXES, DISCRETE, FLOATS, Call, Name, Program, Ref, Tensor, walk
 from gradfuzz.program.values import materialise
 
 # Numbers that people compute with have sizes between these; zero has no size and is looked at by itself.
@@ -24,15 +24,20 @@ INDEX_TYPES = ("int64", "int32", "bool")
 # Views that are made on purpose or by few functions; what is merely strided or transposed is everywhere.
 VIEWS = ("negated", "conjugated", "expanded")
 HALVES = ("float16", "bfloat16")
-# How libraries complain about nothing, and about an index.
+# How libraries complain about nothing, about types, and about an index.
 _ABOUT_EMPTY = re.compile(
     r"\bnon.?zero (size|dim|element|length)|\bempty\b|\bzero.(size|element|dim)|\bat least (one|1) element", re.IGNORECASE
 )
+_ABOUT_TYPES = re.compile(r"\bd?types?\b|\bcast\b", re.IGNORECASE)
 _ABOUT_INDEX = re.compile(r"\bout of (range|bounds)\b|\bindex\W+(>=|<|&&)", re.IGNORECASE)
 
 
-# Functions and parameters that take the order of a norm, which may be infinite.
-_NORM = re.compile(r"norm|dist|cond\b|^p$|^ord$", re.IGNORECASE)
+# Functions whose first number, and parameters whose value is the order of a norm, which may be infinite. Layers that normalise have none.
+_NORMS = re.compile(r"(?:\.|vector_|matrix_|\.re)norm(?:alize)?_?$|dist(?:ance)?_?$|\bcond$|lp_?pool", re.IGNORECASE)
+_ORDERS = re.compile(r"^p$|^ord$|norm_type", re.IGNORECASE)
+# A root of a higher order than its inverse overflows at ordinary numbers; and of a pool or a distance no order is negative.
+SMALLEST_NORM = 0.1
+_NOT_NEGATIVE = re.compile(r"pool|dist", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,7 @@ class Circumstances:
     index: bool = False  # an index or a label that is out of range
     mixed: tuple[str, ...] = ()  # more than one floating type, or narrow integers beside one
     narrow: bool = False  # narrow integers or half precision are among these
+    whole: bool = False  # the library complains about types, and integers are differentiated beside floating numbers or asked for
     low: str = ""  # the lower precision that it shows in
     infinite: bool = False
     extreme: bool = False  # numbers that are huge or tiny
@@ -51,7 +57,7 @@ class Circumstances:
     zeros: bool = False  # zeros or equal numbers are among the inputs: points that functions are special at
     option: str = ""  # an argument that is huge or tiny
     endless: bool = False  # an argument is infinite
-    norm: bool = False  # and may well be: the order of a norm
+    norm: bool = False  # and may well be: every one that is, is the order of a norm
     twice: bool = False  # one tensor is passed twice to a call
     view: str = ""  # a layout that few tensors have, and without which it does not show
     internal: bool = False
@@ -75,18 +81,19 @@ def circumstances(finding: Finding) -> Circumstances:
     names = names_of(finding.target)
     return Circumstances(
         empty=finding.empty or any(recipe.elements == 0 for recipe in inputs.values()) or bool(_ABOUT_EMPTY.search(said)),
-        nan=any(bool(np.isnan(n).any()) for n in floating) or any(o != o for o in options),
+        nan=any(bool(np.isnan(n).any()) for n in floating) or any(o != o for o, _, _ in options),
         index=bool(_ABOUT_INDEX.search(said)) or (finding.kind == CRASH and _beyond(inputs, numbers)),  # a death says nothing
-        mixed=_mixed(inputs),
-        narrow=any(t in DISCRETE or t in HALVES for t in _mixed(inputs)),
+        mixed=mixed_types(inputs),
+        narrow=any(t in DISCRETE or t in HALVES for t in mixed_types(inputs)),
+        whole=bool(_ABOUT_TYPES.search(said)) and (_asks_for_integers(finding) or _integers_beside(program.inputs)),
         low=_low(inputs),
         infinite=any(bool(np.isinf(n).any()) for n in floating),
         extreme=bool(((sizes < SMALLEST) | (sizes > LARGEST)).any()),
         special=bool(moving) and all(bool(((n == 0) | np.isinf(n)).all()) for n in moving),
         zeros=any(bool((n == 0).any()) or len(np.unique(n)) < n.size for n in floating),
-        option=next((str(o) for o in options if _odd(o)), ""),
-        endless=any(np.isinf(o) for o in options),
-        norm=any(_NORM.search(word) for call in program.calls() for word in (call.func, *(name for name, _ in call.kwargs))),
+        option=next((str(o) for o, call, order in options if _odd(o) or (order and _odd_order(o, call))), ""),
+        endless=any(np.isinf(o) for o, _, _ in options),
+        norm=all(order for o, _, order in options if np.isinf(o)),
         twice=any(len(set(names)) < len(names) for names in map(_passed, program.calls())),
         view=next((recipe.layout for recipe in program.inputs.values() if recipe.layout in VIEWS), ""),
         internal=names.is_internal(finding.api),
@@ -106,12 +113,25 @@ def _numbers(recipe: Tensor) -> Any:
         return np.ones(recipe.shape if recipe.elements else (0,))
 
 
-def _mixed(inputs: Mapping[str, Tensor]) -> tuple[str, ...]:
+def mixed_types(inputs: Mapping[str, Tensor]) -> tuple[str, ...]:
     """More than one floating type, or narrow integers beside one."""
     types = {recipe.dtype for recipe in inputs.values()}
     floating = sorted(types & {*FLOATS, *COMPLEXES})
     narrow = sorted(types & {*DISCRETE} - {*INDEX_TYPES})
     return tuple(floating + narrow) if len(floating) > 1 or (floating and narrow) else ()
+
+
+def _asks_for_integers(finding: Finding) -> bool:
+    """Whether the API is told to answer in integers, which have no derivative."""
+    calls = [call for call in finding.program.calls() if call.func == finding.api]
+    given = [value for call in calls for value in (*call.args, *(v for _, v in call.kwargs)) if isinstance(value, Name)]
+    return any(name.path.rsplit(".", 1)[-1] in DISCRETE for name in given)
+
+
+def _integers_beside(inputs: Mapping[str, Tensor]) -> bool:
+    """Whether integers that are no index and no mask to whoever made the Program stand beside floating numbers."""
+    whole = [recipe for recipe in inputs.values() if recipe.discrete and recipe.grad]
+    return bool(whole) and any(recipe.differentiable for recipe in inputs.values())
 
 
 def _low(inputs: Mapping[str, Tensor]) -> str:
@@ -126,14 +146,15 @@ def _beyond(inputs: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> bool:
     return any(n.size and (int(n.max()) > most or int(n.min()) < -most) for n in integers)
 
 
-def _options(program: Program) -> Iterator[Any]:
-    """Numbers among the arguments of calls."""
+def _options(program: Program) -> Iterator[tuple[Any, str, bool]]:
+    """Numbers among the arguments of calls, of which function, and whether each is the order of a norm."""
     for call in program.calls():
-        for argument in (*call.args, *(value for _, value in call.kwargs)):
-            if not isinstance(argument, Call):
-                yield from (
-                    node for node in walk(argument) if isinstance(node, (int, float)) and not isinstance(node, bool) and _small(node)
-                )
+        first = bool(_NORMS.search(call.func))  # whether the first number that is met is an order
+        for name, argument in (*(("", a) for a in call.args), *call.kwargs):
+            for node in () if isinstance(argument, Call) else walk(argument):
+                if isinstance(node, (int, float)) and not isinstance(node, bool) and _small(node):
+                    yield node, call.func, bool(_ORDERS.search(name)) if name else first
+                    first = False
 
 
 def _small(option: float) -> bool:
@@ -143,3 +164,8 @@ def _small(option: float) -> bool:
 
 def _odd(option: float) -> bool:
     return bool(np.isfinite(option)) and (abs(option) > LARGEST_OPTION or 0 < abs(option) < SMALLEST_OPTION)
+
+
+def _odd_order(option: float, func: str) -> bool:
+    """Whether hardly anybody takes such a norm."""
+    return 0 < abs(option) < SMALLEST_NORM or (option < 0 and bool(_NOT_NEGATIVE.search(func)))

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from gradfuzz.reference.spell import book_of
-from gradfuzz.targets.homes import homes
+from gradfuzz.targets.homes import homes, language_for
 
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")  # where CamelCase begins a new word
 _DIMENSIONS = re.compile(r"_?\d[dD](?=_|[A-Z]|$)")  # pool1d, Pool2D, pool3d_with_indices: one function in several dimensions
@@ -26,6 +26,7 @@ class Names:
     internal: tuple[str, ...] = ()
     deprecated: tuple[str, ...] = ()
     anybody: tuple[re.Pattern[str], ...] = ()  # complaints that have one reason, whichever formula runs into it
+    refused: frozenset[str] = frozenset()  # what Programs may no longer call, whoever found it
 
     def stem(self, api: str) -> str:
         """One word for an API in all its forms: function and method, in place or not, module, each number of dimensions, alias."""
@@ -39,7 +40,7 @@ class Names:
         return self._plain(_part(rule, self.rules) or rule)
 
     def _plain(self, name: str) -> str:
-        word = _WORD.sub("_", _DIMENSIONS.sub("", name.strip("_"))).lower()
+        word = _WORD.sub("_", without_dimensions(name.strip("_"))).lower()
         for prefix in self.prefixes:
             word = word[len(prefix) :] if word.startswith(prefix) and len(word) > len(prefix) else word
         return (self.aliases or {}).get(word, word)
@@ -49,10 +50,15 @@ class Names:
         return any(pattern.search(complaint) for pattern in self.anybody)
 
     def is_internal(self, api: str) -> bool:
-        return any(fnmatchcase(api, pattern) for pattern in self.internal)
+        return api.rsplit(".", 1)[-1] in self.refused or any(fnmatchcase(api, pattern) for pattern in self.internal)
 
     def is_deprecated(self, api: str) -> bool:
         return any(fnmatchcase(api, pattern) for pattern in self.deprecated)
+
+
+def without_dimensions(name: str) -> str:
+    """A name in any number of dimensions."""
+    return _DIMENSIONS.sub("", name)
 
 
 def _part(name: str, patterns: tuple[re.Pattern[str], ...]) -> str:
@@ -70,5 +76,5 @@ def names_of(target: str) -> Names:
     aliases = {**book_of(home).aliases, **data.get("aliases", {})}
     return Names(
         functions, rules, tuple(data.get("prefixes", ())), aliases, tuple(data.get("internal", ())), tuple(data.get("deprecated", ())),
-        anybody,
+        anybody, frozenset(language_for(target).refused_names),
     )  # fmt: skip

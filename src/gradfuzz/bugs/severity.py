@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from gradfuzz.bugs.circumstances import Circumstances, circumstances
@@ -67,6 +68,8 @@ _REGIONAL = {ACCURACY: "digits are lost", TAIL: "it is lost beside larger number
 # Derivatives below this at ordinary numbers are what roundings leave.
 NOTHING = 1e-12
 UNVALIDATED = "unvalidated argument"
+# How documentation says that an argument is taken as it comes.
+_UNCHECKED = re.compile(r"\bundefined\b|\bunchecked\b|\bnot (be )?(checked|validated)\b|\bbounds.check", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -83,12 +86,20 @@ def severity(finding: Finding) -> Severity:
     What shows at its neighbours, too (`findings/inside/neighbours.py`), is ordinary whatever its smallest example looks like; what does
     not is a matter of a region or of a point. Where nobody has looked, zero is held against NaN alone: examples are shrunk towards it.
     """
-    seen = circumstances(finding)
     if finding.label_name == REGRESSION:
         return Severity(BACK)
     if finding.label_name == BY_DESIGN:
         return Severity(DOCUMENTED, "labelled so")
-    because = _edge(finding, seen)
+    seen = circumstances(finding)
+    shown = as_shown(finding, seen)
+    because = _odd_api(finding, seen) if shown.grade is not EDGE else ""
+    return Severity(EDGE, because) if because else shown
+
+
+def as_shown(finding: Finding, seen: Circumstances | None = None) -> Severity:
+    """The grade by what it shows at which inputs, whatever it is called and labelled."""
+    seen = seen or circumstances(finding)
+    because = _odd_arguments(finding, seen)
     if because:
         return Severity(EDGE, because)
     kind = finding.kind
@@ -122,10 +133,15 @@ def severity(finding: Finding) -> Severity:
     return Severity(FIRST if finding.verdict.order <= 1 else HIGHER)
 
 
-def _edge(finding: Finding, seen: Circumstances) -> str:
-    """Why hardly anybody meets it; nothing where somebody does."""
+def _odd_arguments(finding: Finding, seen: Circumstances) -> str:
+    """What of its arguments hardly anybody has; nothing where somebody does.
+
+    A death is told whatever they are, unless the documentation says that they are not looked at.
+    """
     if finding.random and finding.kind == VALUE:
         return "a random function that draws other numbers"
+    if finding.kind == CRASH:
+        return f"{UNVALIDATED}: an index out of range" if seen.index and _unchecked(finding) else ""
     if seen.nan:
         return f"{UNVALIDATED}: NaN"
     if seen.empty:
@@ -134,17 +150,32 @@ def _edge(finding: Finding, seen: Circumstances) -> str:
         return f"{UNVALIDATED}: an index out of range"
     if seen.narrow and finding.kind in (*_ERRORS, MALFORMED):
         return f"mixed types: {', '.join(seen.mixed)}"
+    if seen.whole:
+        return "integers that are differentiated"
     if seen.endless and not seen.norm:
         return "an infinite argument"  # an ordinary one was tried in its place
     if seen.twice and finding.kind == NONFINITE and finding.verdict.order > 1:
         return "one tensor passed twice"
-    if seen.option:
-        return f"an option of {seen.option}"
-    if finding.hidden:
-        return f"undocumented: {', '.join(finding.hidden)}"
+    return f"an option of {seen.option}" if seen.option else ""
+
+
+def _odd_api(finding: Finding, seen: Circumstances) -> str:
+    """Why hardly anybody calls it so. A public name that is silently wrong at ordinary numbers counts, whether or not it was described."""
+    hidden = [name for name in finding.hidden if not (finding.ordinary and silent(finding) and _is_name_of(name, finding.api))]
+    if hidden:
+        return f"undocumented: {', '.join(hidden)}"
     if seen.internal:
         return "not a public API"
     return "a deprecated API" if seen.deprecated else ""
+
+
+def _is_name_of(name: str, api: str) -> bool:
+    return name == api.rsplit(".", 1)[-1]
+
+
+def _unchecked(finding: Finding) -> bool:
+    """Whether the documentation says that arguments are not looked at."""
+    return any(_UNCHECKED.search(sentence) for sentence in finding.documented or ())
 
 
 def _next_to_nothing(finding: Finding) -> bool:

@@ -7,6 +7,8 @@
 {"among": ["blank", 0, 1]}        the option, 0 unless it is given, is among the numbers of the second argument
 {"beyond": 1}                     an integer of the second argument is no index into the last dimension of any floating input
 {"equal": [1, 2]}                 a number of the second argument is that of the third
+{"diagonal": 0}                   a number on the diagonal of the first argument's matrices is not real and positive
+{"made_over": ["f", -1, 0]}       the first argument is made by f over another dimension than its last, where `dim` or `axis` says which
 """
 
 from __future__ import annotations
@@ -16,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.program.model import DISCRETE, Expr, Program, Ref
+from gradfuzz.program.model import DISCRETE, Call, Expr, Program, Ref
 from gradfuzz.program.values import materialise
 
-CONDITIONS = {"below", "above", "at_most", "argument", "crossed", "repeats", "among", "beyond", "equal"}
+CONDITIONS = {"below", "above", "at_most", "argument", "crossed", "repeats", "among", "beyond", "equal", "diagonal", "made_over"}
+_DIMENSION = ("dim", "axis")
 
 
 def outside(program: Program, api: str, row: Mapping[str, Any]) -> bool:
@@ -33,6 +36,12 @@ def outside(program: Program, api: str, row: Mapping[str, Any]) -> bool:
         labels = _argument(program, api, row["beyond"])
         sizes = [r.shape[-1] for r in program.inputs.values() if r.dtype not in DISCRETE and r.shape]
         return bool(labels.size and sizes) and bool(labels.max() >= max(sizes) or labels.min() < 0)
+    if "diagonal" in row:
+        matrices = _argument(program, api, row["diagonal"], real=False)
+        on = np.diagonal(matrices, axis1=-2, axis2=-1) if matrices.ndim > 1 else matrices[:0]
+        return bool(((on.imag != 0) | (on.real <= 0)).any())
+    if "made_over" in row:
+        return _made_over(program, api, *row["made_over"])
     if "equal" in row:
         one, other = (_argument(program, api, position) for position in row["equal"])
         return bool(one.size and other.size) and bool(np.isin(one, other).any())
@@ -55,15 +64,37 @@ def _repeats(n: Any) -> bool:
     return len(np.unique(n)) < int(n.size)
 
 
+def _made_over(program: Program, api: str, func: str, dimension: int, position: int) -> bool:
+    """Whether an argument is what a function makes of an input over another dimension."""
+    value = _given(program, api, position)
+    maker = next((s.value for s in program.statements if isinstance(value, Ref) and value.name in s.names), value)
+    if not isinstance(maker, Call) or maker.func.rsplit(".", 1)[-1] != func or not maker.args:
+        return False
+    made_of = program.inputs.get(maker.args[0].name) if isinstance(maker.args[0], Ref) else None
+    over = next((v for name, v in maker.kwargs if name in _DIMENSION), maker.args[1] if len(maker.args) > 1 else None)
+    if made_of is None or not made_of.shape or not isinstance(over, int) or isinstance(over, bool):
+        return False
+    return (over - dimension) % len(made_of.shape) != 0
+
+
 def _option(program: Program, api: str, name: str, default: Any) -> Any:
     given = next((dict(c.kwargs) for c in program.calls() if c.func == api), {})
     return given.get(name, default)
 
 
-def _argument(program: Program, api: str, position: int) -> Any:
+def _argument(program: Program, api: str, position: int, real: bool = True) -> Any:
     """The numbers of one argument of the API's call, by its position; none where they are computed or not there."""
-    call = next((c for c in program.calls() if c.func == api), None)
-    value: Expr = call.args[position] if call is not None and position < len(call.args) else None
+    value = _given(program, api, position)
     if isinstance(value, Ref) and value.name in program.inputs:
-        return materialise(program.inputs[value.name]).real
+        numbers = materialise(program.inputs[value.name])
+        return numbers.real if real else numbers
     return np.array([value] if isinstance(value, (int, float)) else [], dtype=float)
+
+
+def _given(program: Program, api: str, position: int) -> Expr:
+    """One argument of the API's call, by its position; that of what it makes, where it makes a module. None where there is no such call."""
+    call = next((c for c in program.calls() if c.func == api), None)
+    made = {name for s in program.statements if isinstance(s.value, Call) and s.value.func == api for name in s.names}
+    called = next((c for c in program.calls() if c.func == "()" and isinstance(c.args[0], Ref) and c.args[0].name in made), None)
+    args = called.args[1:] if called is not None else call.args if call is not None else ()
+    return args[position] if position < len(args) else None

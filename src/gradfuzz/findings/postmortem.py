@@ -10,12 +10,12 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.findings.finding import Finding
-from gradfuzz.findings.inside.confirm import Confirmed
+from gradfuzz.findings.inside.confirm import Confirmed, without_tables
 from gradfuzz.findings.inside.shrink import shrink_edits, shrink_program
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.mutate.edits import Edit, apply_all
@@ -157,7 +157,14 @@ class _PostMortem:
         verdict = Verdict(kind, "process", kind, at_fault.order, [at_fault], cause, "comes back", cause, symptom=symptom_of(cause))
         if scenario is not None and kind == CRASH:  # a hang is not shrunk: each try would cost its whole time limit
             program = self._shrunk(edits, scenario)
-        return Confirmed(program, tuple(edits), verdict), scenario is not None
+        seen = Confirmed(program, tuple(edits), verdict)
+        return (seen, False) if scenario is None else (self._told(seen), True)
+
+    def _told(self, seen: Confirmed) -> Confirmed:
+        """With what can be known of a death without dying: the rules that its seed leads to, and what docstrings say."""
+        said = self.apart.run("documented", api=self.death.api, program=to_json(seen.program)).data
+        hidden, documented = (tuple(map(str, said.get(key, ()))) for key in ("hidden", "documented"))
+        return replace(seen, rules=self._rules() if seen.edits else (), hidden=hidden, documented=documented)
 
     def _edits(self) -> list[Edit]:
         death = self.death
@@ -166,6 +173,15 @@ class _PostMortem:
         fields = {key: value for key, value in death.to_json().items() if key in ("rng", "index", "weights", "family", "cover")}
         made = self.apart.run("mutant", program=to_json(death.seed), **fields).data
         return [Edit.from_json(e) for e in made["edits"]]
+
+    def _rules(self) -> tuple[str, ...]:
+        """The derivative rules that the seed's calls lead to, where they do not die: of a death nothing else says which operator it is in.
+
+        A seed that was not changed is what dies.
+        """
+        options = Options(order=1).to_json()
+        event = self.apart.run("examine", fresh=True, limit=self.launch.timeout, program=to_json(self.death.seed), options=options)
+        return without_tables(event.data.get("rules", ())) if event.kind == "done" else ()
 
     def _suspects(self) -> Iterator[Scenario]:
         """Every scenario that the mutant was examined in, the simplest first."""

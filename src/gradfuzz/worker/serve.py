@@ -15,6 +15,7 @@ from typing import Any, Callable
 
 from gradfuzz.errors import Poisoned, ProgramError
 from gradfuzz.findings.inside.confirm import confirm
+from gradfuzz.findings.inside.documented import documented, undocumented
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.trial import Trial, run_alone
@@ -207,6 +208,11 @@ class Worker:
 
     def do_describe(self, job: Job) -> dict[str, Any]:
         return {"described": describe(self.target, job["apis"])}
+
+    def do_documented(self, job: Job) -> dict[str, Any]:
+        """What docstrings say and do not say about an API and how it is called. Nothing is called."""
+        api, program = job["api"], gate.check(from_json(job["program"]), self.target.language)
+        return {"hidden": undocumented(self.target, api, program), "documented": documented(self.target, api)}
 
     def do_formula(self, job: Job) -> dict[str, Any]:
         return {"formula": formula(self.target, job["rule"])}

@@ -29,7 +29,7 @@ from gradfuzz.targets.base.scenario import DIRECT
 COMPILED_FACTOR = 3
 # Two direct runs may differ by so much and are the same.
 SAME_OUTPUT = 1e-9
-MOST_RULES = 32  # that are kept of one finding
+MOST_RULES = 64  # that are kept of one finding: a sampler in primitives has forty
 # From this order on it is tried whether the one below shows it.
 LOWEST_HIGH = 3
 
@@ -143,9 +143,14 @@ def _rules(examination: Examination) -> tuple[str, ...]:
     if examination.rule or examination.trial is None:
         return ()
     try:
-        return tuple(dict.fromkeys(rule.partition(":")[2] for rule in examination.trial.point.rules()))[:MOST_RULES]
+        return without_tables(examination.trial.point.rules())
     except Exception:  # a look at what was recorded, for people; whatever the library makes of it
         return ()
+
+
+def without_tables(rules: Sequence[str]) -> tuple[str, ...]:
+    """Rules by their names alone, each once."""
+    return tuple(dict.fromkeys(rule.partition(":")[2] for rule in rules))[:MOST_RULES]
 
 
 def _at_its_order(target: Target, suspicion: Suspicion) -> Suspicion:

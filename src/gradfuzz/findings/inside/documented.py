@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from importlib import import_module
@@ -24,13 +24,17 @@ from gradfuzz.targets.homes import homes
 # What a sentence is about that matters to whoever differentiates.
 TELLING = re.compile(
     r"\bgradients?\b|\bNaNs?\b|\bsub-?gradient|non-?determinis|differentia|\bundefined\b|\bduplicate|\bnot unique\b|\bbackward pass\b"
-    r"|\bbackpropagat|\bautograd\b|full.rank|straight.through|linearly independent",
+    r"|\bbackpropagat|\bautograd\b|full.rank|straight.through|linearly independent"
+    r"|\bunchecked\b|\bbounds.check|\bind(ex|ices)\b.{0,40}\bnot (be )?(checked|validated)\b",
     re.IGNORECASE,
 )
 # Sentences that are kept, and characters of each.
 MOST_SENTENCES, MOST_CHARACTERS = 12, 300
 _SENTENCE = re.compile(r"(?<=[.!])\s+|\s(?=\.\. )|\s(?=>>> )|\s(?=Args:)|\s(?=Examples?:)")
 _CODE = re.compile(r">>> |requires_grad")
+# A docstring that lists words in quotes says which ones there are; what an equation or a format has are no words.
+_LISTED = re.compile(r"""["'`][a-z_]{3,}["'`]""")
+_A_WORD = re.compile(r"[a-z_]{3,}")
 
 
 def documented(target: Target, api: str, rule: str = "") -> list[str]:
@@ -43,7 +47,10 @@ def documented(target: Target, api: str, rule: str = "") -> list[str]:
 
 
 def documented_names(target: Target, func: str) -> list[str]:
-    """Names of positional parameters as the docstring's first line has them: `det(A, *, out=None)`. None where it has no such line."""
+    """Names of positional parameters as the docstring's first line has them: `det(A, *, out=None)`. None where it has no such line.
+
+    That of a method leaves out the object whose method it is, and a call of it through its class does not.
+    """
     signature = re.match(r"[\w.]+\(([^()]*)[,)]", _doc(func, target.language)) if func[0] != "." else None
     names: list[str] = []
     for part in signature.group(1).split(",") if signature else ():
@@ -51,7 +58,14 @@ def documented_names(target: Target, func: str) -> list[str]:
         if name is None:
             break
         names.append(name.group(1))
-    return names
+    return ["self", *names] if signature and names[:1] != ["self"] and _is_method(func, target.language) else names
+
+
+def _is_method(path: str, language: Language) -> bool:
+    try:
+        return inspect.isclass(_space(path.rpartition(".")[0], language.modules))
+    except Exception:  # this release lacks it, or makes it only when asked in another way
+        return False
 
 
 def says(target: Target, api: str, word: str) -> bool:
@@ -60,19 +74,39 @@ def says(target: Target, api: str, word: str) -> bool:
 
 
 def undocumented(target: Target, api: str, program: Program) -> list[str]:
-    """Options given to the API by name that no docstring of it or of its siblings mentions; its own name where it has no docstring.
+    """Options given to the API by name that no docstring of it or of its siblings mentions and no signature shows; words given to it that
+    none has; its own name where neither it nor the function that it is a form of has a docstring.
 
     Shrinking has tried to do without them. Python's own methods and what the user lends have none to speak of.
     """
-    own, last, language = _doc(api, target.language), api.rsplit(".", 1)[-1], target.language
+    last, language = api.rsplit(".", 1)[-1], target.language
     spaces = [space for space in language.namespaces if "*" not in space and space not in language.trusted]
     if last.startswith("_") or not any(api.startswith(f"{space}.") for space in spaces):
         return []
+    own = _doc(api, language) or next(filter(None, (_doc(path, language) for path in _forms(api, spaces))), "")
     if not own:
         return [last]
-    texts = [_doc(path, target.language) for path in _siblings(api, target.language)]
-    names = [name for call in program.calls() if call.func.rsplit(".", 1)[-1] == last for name, _ in call.kwargs]
-    return [name for name in dict.fromkeys(names) if not any(re.search(rf"\b{re.escape(name)}\b", text) for text in texts)]
+    texts = [own, *(_doc(path, language) for path in _siblings(api, language))]
+    calls = [call for call in program.calls() if call.func.rsplit(".", 1)[-1] == last]
+    names = [name for call in calls for name, _ in call.kwargs if name not in _signature(api, language)]
+    words = [value for call in calls for value in (*call.args, *(v for _, v in call.kwargs)) if isinstance(value, str)]
+    listed = [word for word in words if any(map(_LISTED.search, texts)) and _A_WORD.fullmatch(word)]
+    return [name for name in dict.fromkeys([*names, *listed]) if not any(re.search(rf"\b{re.escape(name)}\b", text) for text in texts)]
+
+
+def _forms(api: str, spaces: list[str]) -> Iterator[str]:
+    """The function that an API is a form of: without the underscore of a call in place, and beside the class whose method it is."""
+    place, _, last = api.rpartition(".")
+    for space in dict.fromkeys((place, *(space for space in spaces if place.startswith(f"{space}.")))):
+        yield from (f"{space}.{name}" for name in dict.fromkeys((last.rstrip("_"), last)) if f"{space}.{name}" != api)
+
+
+def _signature(path: str, language: Language) -> frozenset[str]:
+    """The names of parameters that a signature shows, as documentation prints it."""
+    try:
+        return frozenset(inspect.signature(resolve(path, language)).parameters)
+    except (ProgramError, ImportError, AttributeError, TypeError, ValueError):
+        return frozenset()
 
 
 def _doc(path: str, language: Language) -> str:
@@ -111,15 +145,20 @@ def _by_name(namespaces: tuple[str, ...], modules: tuple[tuple[str, str], ...]) 
     return found
 
 
-def _members(space: str, modules: dict[str, str]) -> list[str]:
-    root, *rest = space.split(".")
+def _members(space: str, modules: Mapping[str, str]) -> list[str]:
     try:
-        place: Any = import_module(modules.get(root, root))
-        for part in rest:
-            place = getattr(place, part)
-        return [name for name in dir(place) if not name.startswith("_")]
+        return [name for name in dir(_space(space, modules)) if not name.startswith("_")]
     except Exception:  # this release lacks it, or makes it only when asked in another way
         return []
+
+
+def _space(path: str, modules: Mapping[str, str]) -> Any:
+    """The module or class behind a namespace."""
+    root, *rest = path.split(".")
+    place: Any = import_module(modules.get(root, root))
+    for part in rest:
+        place = getattr(place, part)
+    return place
 
 
 def _quotes(target: str, api: str, rule: str) -> list[tuple[str, str]]:

@@ -1,0 +1,50 @@
+"""What is found out about a death, with answers of a worker made up: which scenario dies, and what its calls lead to elsewhere."""
+
+from types import SimpleNamespace
+from typing import ClassVar
+
+from gradfuzz.findings.postmortem import Death, _PostMortem
+from gradfuzz.mutate.edits import Edit
+from gradfuzz.oracles.check import Options
+from gradfuzz.pool.executor import Event
+from gradfuzz.program import parse
+from gradfuzz.targets.homes import language_for
+
+SEED = parse('x = tensor((2,), "float64", listed([0.5, 2.0]))\ny = torch.sin(x)\n', language_for("torch"))
+
+
+class Worker:
+    """Dies in reverse mode. The seed's examination ends as it is told to."""
+
+    ways: ClassVar = {}
+
+    def __init__(self, examined):
+        self.examined = examined
+
+    def run(self, do, **fields):
+        if do == "mutant":
+            return Event("done", {}, {"edits": [Edit("dtypes", None, "float32").to_json()]})
+        if do == "documented":
+            return Event("done", {}, {"hidden": ["out"], "documented": [f"{fields['api']}: indices are not checked."]})
+        if do == "examine":
+            assert fields["fresh"] and fields["options"]["order"] == 1  # what a process remembers tells no rule twice
+            return Event(self.examined, {}, {"rules": ["reverse:SinBackward0", "forward:SinBackward0", "reverse:MulBackward0"]})
+        return Event("died" if fields["scenario"] == "reverse" else "done", {}, {"cause": "timeout"})
+
+
+def seen(examined, rng="0:1"):
+    launch = SimpleNamespace(timeout=1.0)
+    return _PostMortem(launch, 0.0, Worker(examined), Death("torch.sin", SEED, "timeout", Options(order=1), rng)).result()
+
+
+def test_a_death_keeps_the_rules_of_its_seed():
+    found, confirmed = seen("done")
+    assert confirmed and [s.name for s in found.verdict.scenarios] == ["reverse"]
+    assert found.rules == ("SinBackward0", "MulBackward0")
+    assert found.hidden == ("out",) and found.documented == ("torch.sin: indices are not checked.",)
+
+
+def test_a_seed_that_dies_itself_has_no_rules():
+    for examined, rng in (("died", "0:1"), ("done", "")):
+        found, confirmed = seen(examined, rng)
+        assert confirmed and found.rules == ()
