@@ -51,6 +51,13 @@ def test_zeros_in_coordinate_form_have_a_derivative(jax_target):
         assert looked.outcome == "agree" and ran(looked, way)
 
 
+@pytest.mark.parametrize("number", ["nan", "inf"])
+def test_the_branch_is_taken_whatever_the_numbers_are(jax_target, number):
+    text = f'x = tensor((2,), "float64", listed([0.8, float("{number}")]))\ny = jax.numpy.nansum(x)'
+    looked = examine(jax_target, parse(text, jax_target.language), Options(1, ways=("switched",)))
+    assert ran(looked, "switched") and not [v for v in looked.findings if any(s.way for s in v.scenarios)]
+
+
 def test_the_script_shows_what_an_earlier_call_left_behind_and_a_healthy_twin_passes(jax_target, tmp_path):
     text = 'x = tensor((3,), "float64", uniform(0.5, 1.5, seed=1))\ny = planted_jax.remembers(x)'
     program = parse(text, jax_target.language)

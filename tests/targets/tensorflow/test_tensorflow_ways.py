@@ -48,6 +48,13 @@ def test_a_rule_is_kept_in_every_way_and_one_that_is_dropped_is_noticed(tensorfl
     assert {v.kind for v in seen(tensorflow_target, "tf.math.cos", way).findings} == {"way"}
 
 
+@pytest.mark.parametrize("number", ["nan", "inf"])
+def test_the_branch_is_taken_whatever_the_numbers_are(tensorflow_target, number):
+    text = f'x = tensor((2,), "float64", listed([0.8, float("{number}")]))\ny = tf.keras.ops.nansum(x)'
+    looked = examine(tensorflow_target, parse(text, tensorflow_target.language), Options(1, ways=("switched",)))
+    assert ran(looked, "switched") and not [v for v in looked.findings if any(s.way for s in v.scenarios)]
+
+
 def test_the_script_shows_what_an_earlier_call_left_behind_and_a_healthy_twin_passes(tensorflow_target, tmp_path):
     text = 'x = tensor((3,), "float64", uniform(0.5, 1.5, seed=1))\ny = planted_tensorflow.remembers(x)'
     program = parse(text, tensorflow_target.language)

@@ -126,8 +126,9 @@ def _turned(function: Many, xs: Tensors) -> Any:
 
 
 def _switched(function: Many, xs: Tensors) -> Any:
-    """A branch of `lax.cond` that is chosen when it runs."""
-    chosen = jnp.all(jnp.asarray([jnp.sum(x).real == jnp.sum(x).real for x in xs]))
+    """A branch of `lax.cond` that is chosen when it runs, whatever the numbers are."""
+    low = jnp.asarray([jnp.sum(x).real < 1 for x in xs])
+    chosen = jnp.all(low | ~low)
     return jax.lax.cond(chosen, lambda inputs: tuple(function(inputs)), lambda inputs: _nothing(function, xs), tuple(xs))
 
 

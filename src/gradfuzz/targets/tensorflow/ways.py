@@ -154,8 +154,9 @@ def _kept(function: Many, xs: Tensors) -> Any:
 
 
 def _switched(function: Many, xs: Tensors) -> Any:
-    """A branch of `tf.cond` that is chosen when it runs."""
-    chosen = tf.equal(tf.math.real(tf.reduce_sum(xs[0])) * 0, 0)
+    """A branch of `tf.cond` that is chosen when it runs, whatever the numbers are."""
+    low = tf.math.real(tf.reduce_sum(xs[0])) < 1
+    chosen = tf.logical_or(low, tf.logical_not(low))
     return tf.cond(chosen, lambda: list(function(xs)), lambda: [tf.zeros_like(o) for o in function(xs)])
 
 
