@@ -122,6 +122,18 @@ def test_a_formula_that_agrees_in_the_tail_alone_is_another_function(torch_targe
     assert "another function" in found["silent"]
 
 
+def test_a_formula_that_agrees_where_the_numbers_commute_is_another_function(torch_target, monkeypatch):
+    from gradfuzz.targets.homes import home_of
+
+    book = spell.book_of(home_of("torch"))
+    reading = book.readings["torch.matmul"]
+    swapped = f"matmul({', '.join(reversed(list(reading.signature.parameters)[:2]))})"
+    monkeypatch.setitem(book.readings, "torch.matmul", spell.Reading(reading.signature, spell._body(swapped)))
+    x, a = (f'tensor((2, 2), "float64", full(2.0), structure="positive_definite"{more})' for more in ("", ", grad=False"))
+    found = ask(torch_target, f"x = {x}\na = {a}\ny = torch.matmul(a, x)")
+    assert "another function" in found["silent"]
+
+
 @pytest.mark.parametrize(
     "text",
     [

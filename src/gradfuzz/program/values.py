@@ -234,6 +234,13 @@ def _in_range(array: Array, structure: str) -> Array:
     return np.where((array > 0) & (array < 1), array, np.clip(np.where(np.isfinite(inside), inside, 0.5), SMALL, 1 - SMALL))
 
 
+def keeping(array: Array, structure: str | None) -> Array:
+    """The nearest natural array that has all the structures that are named one after the other (`Tensor.kept`)."""
+    for name in (structure or "").split():
+        array = _one_slice(array) if name == EXPANDED else impose(array, name)
+    return array
+
+
 def project(direction: Array, structure: str | None) -> Array:
     """The part of a direction that stays inside the structure, or inside several that are named one after the other."""
     for name in () if structure is None or direction.ndim == 0 else structure.split():

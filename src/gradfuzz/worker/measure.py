@@ -12,8 +12,8 @@ import numpy as np
 from gradfuzz.oracles.trial import Trial, run_alone
 from gradfuzz.program import gate
 from gradfuzz.program.codec import from_json
-from gradfuzz.program.model import EXPANDED, Program
-from gradfuzz.program.values import project
+from gradfuzz.program.model import Program
+from gradfuzz.program.values import keeping, project
 from gradfuzz.targets.base.protocol import Outcome, Refusal, Target, Vec
 from gradfuzz.targets.base.scenario import DIRECT, REVERSE, Scenario
 from gradfuzz.worker.wire import packed
@@ -134,10 +134,8 @@ def _elsewhere(target: Target, program: Program, inputs: Sequence[Array], struct
     """(inputs, outputs) at other points, where the library gives finite numbers there."""
     found = []
     for turn, (low, width) in enumerate(ELSEWHERE):
-        if any(s not in (None, EXPANDED) for s in structures):
-            break  # numbers of any other kind may be outside the domain
         rng = np.random.default_rng(turn)
-        arrays = [_drawn(rng, x, low, width) for x in inputs]
+        arrays = [np.asarray(keeping(_drawn(rng, x, low, width), kept), x.dtype) for x, kept in zip(inputs, structures)]
         try:
             point = target.point(program, arrays)
             outputs = point.first()

@@ -12,8 +12,7 @@ from gradfuzz.oracles.evidence.case import Case, special
 from gradfuzz.oracles.evidence.line import Line
 from gradfuzz.oracles.evidence.narrowing import Place, alike, single, spread
 from gradfuzz.oracles.trial import Trial
-from gradfuzz.program.model import STRUCTURES
-from gradfuzz.program.values import impose
+from gradfuzz.program.values import keeping
 from gradfuzz.targets.base.protocol import Outcome
 from gradfuzz.targets.base.scenario import Scenario
 
@@ -71,7 +70,7 @@ class Broken:
             ordinary, value = ORDINARY * (1 + turn * GOLDEN % 1 if apart else 1), arrays[index].reshape(-1)[flat]
             arrays[index].reshape(-1)[flat] = -ordinary if np.real(value) < 0 else ordinary
         if apart:
-            arrays = [_imposed(a, s) for a, s in zip(arrays, self.trial.point.structures)]
+            arrays = [keeping(a, s) for a, s in zip(arrays, self.trial.point.structures)]
         try:
             other = Trial(self.trial.target, self.trial.program, self.trial.salt, arrays)
         except (KeyboardInterrupt, SystemExit):
@@ -84,12 +83,6 @@ class Broken:
         us = [*self.trial.directions(self.case.base.order), self.line.along]
         outcomes = [other.attempt(scenario, us) for scenario in self.scenarios]
         return any(not isinstance(o, Outcome) or np.isfinite(other.number(o)) for o in outcomes)
-
-
-def _imposed(array: Array, structure: str | None) -> Array:
-    for name in (structure or "").split():
-        array = impose(array, name) if name in STRUCTURES else array
-    return array
 
 
 def _moved(line: Line) -> Place:
