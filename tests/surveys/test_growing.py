@@ -19,6 +19,9 @@ class Unwatched:
     def write(self, job, index, counts):
         pass
 
+    def note(self, index, fate):
+        pass
+
 
 def answer(target, text, count=60):
     seed = to_json(parse(text, target.language))

@@ -45,6 +45,9 @@ class Still:
     def write(self, job, index, counts):
         pass
 
+    def note(self, index, fate):
+        pass
+
 
 def test_a_family_that_fails_is_given_up_and_the_next_one_is_tried(jax_target, monkeypatch):
     monkeypatch.setattr(jax_target, "family", 8)
