@@ -56,9 +56,9 @@ class Watch(threading.Thread):
         with contextlib.suppress(psutil.NoSuchProcess):
             while not self.over.wait(EVERY):
                 zygotes = [p for p in self.driver.children() if _is_zygote(p)]
-                workers = [_private(w) for z in zygotes for w in _children(z)]
+                workers = [_held(w) for z in zygotes for w in _children(z)]
                 if workers:
-                    self.seen.append((time.monotonic() - began, _private(self.driver), statistics.median(workers)))
+                    self.seen.append((time.monotonic() - began, _held(self.driver), statistics.median(workers)))
 
 
 def _children(process: psutil.Process) -> list[psutil.Process]:
@@ -75,7 +75,7 @@ def _is_zygote(process: psutil.Process) -> bool:
         return False
 
 
-def _private(process: psutil.Process) -> float:
+def _held(process: psutil.Process) -> float:
     try:
         return float(process.memory_info().rss) / 2**20
     except psutil.Error:
