@@ -17,6 +17,7 @@ from gradfuzz.program.values import materialise
 from gradfuzz.targets.base.scenario import FORWARD, REVERSE, Scenario
 from gradfuzz.targets.homes import homes, known_targets, language_for
 from gradfuzz.targets.torch.refusals import TorchRefusals
+from gradfuzz.worker.wire import packed, unpacked
 
 TORCH = language_for("torch")
 VALUES = [
@@ -24,7 +25,7 @@ VALUES = [
     "choice([0.0, -0.0, 1e-8], seed=6)",
     "onehot(seed=7)", "full(2.5)", "arange(1.0, 0.5)", "listed([1.0, 2.0, 3.0])", "scaled(normal(seed=1), 1e-100)",
     "planted(normal(seed=1), 0.0, 3)", "rounded(normal(seed=1), 0.5)", "sorted(normal(seed=1))", "close(normal(seed=1), 1e-06)",
-    "positive(normal(seed=1))",
+    "positive(normal(seed=1))", 'planted(normal(seed=1), float("inf"), 3)',
 ]  # fmt: skip
 
 
@@ -35,6 +36,8 @@ def test_numpy_code_makes_the_very_numbers_of_the_recipe(values, dtype, shape):
     recipe = parse(f'x = tensor({shape}, "{dtype}", {values})\ny = torch.sin(x)', TORCH).inputs["x"]
     made = np.asarray(eval(array_code(recipe), {"np": np})).astype(dtype)
     assert np.array_equal(made, materialise(recipe))
+    assert np.array_equal(unpacked(packed(made)), made)
+    assert not np.isnan(made).any(), "an infinite part makes no NaN of the other"
 
 
 def test_every_distribution_is_among_them():

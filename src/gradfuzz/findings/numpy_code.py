@@ -21,7 +21,8 @@ def array_code(recipe: Tensor) -> str:
     count = recipe.elements
     if recipe.dtype in COMPLEXES:
         numbers = draw_code(recipe.values, 2 * count)
-        flat = f"(lambda a: a[:{count}] + 1j * a[{count}:])({numbers})"
+        # Not the sum of the one part and i times the other: that makes NaN of infinities.
+        flat = f"(lambda a: np.stack([a[:{count}], a[{count}:]], -1).astype(float).view(complex)[:, 0])({numbers})"
         if recipe.values.kind == "listed" and any(isinstance(n, complex) for n in recipe.values.args[0]):
             flat = draw_code(recipe.values, count)
     else:

@@ -173,7 +173,7 @@ def materialise(recipe: Tensor) -> Array:
         if np.iscomplexobj(numbers):
             numbers = numbers[:count]
         else:
-            numbers = numbers[:count] + 1j * numbers[count:]
+            numbers = _paired(numbers[:count], numbers[count:])
     else:
         numbers = draw(recipe.values, count)
         if np.iscomplexobj(numbers):
@@ -185,6 +185,13 @@ def materialise(recipe: Tensor) -> Array:
         array = np.ascontiguousarray(array, dtype=NUMPY_DTYPES.get(recipe.dtype, recipe.dtype)).reshape(recipe.shape)
     array.setflags(write=False)
     return array
+
+
+def _paired(real: Array, imaginary: Array) -> Array:
+    """Complex numbers of two parts, as they are: i times infinity is NaN + infinity i to NumPy."""
+    numbers = np.empty(len(real), dtype=complex)
+    numbers.real, numbers.imag = real, imaginary
+    return numbers
 
 
 @lru_cache(maxsize=4096)

@@ -46,8 +46,7 @@ def unpacked(data: dict[str, Any]) -> Any:
     """The array behind what `packed` wrote."""
     dtype = np.dtype(data["dtype"])
     if dtype.kind == "c":
-        parts = np.array(data["data"], np.float64).reshape(-1, 2)
-        return (parts[:, 0] + 1j * parts[:, 1]).astype(dtype).reshape(data["shape"])
+        return np.array(data["data"], np.float64).view(np.complex128).astype(dtype).reshape(data["shape"])
     return np.array(data["data"], dtype).reshape(data["shape"])
 
 
