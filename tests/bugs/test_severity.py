@@ -52,6 +52,7 @@ CASES = [
     ("edge", "unvalidated argument: NaN", made(text=at(values='planted(listed([0.5, 2.0]), float("nan"), 3)'))),
     ("edge", "unvalidated argument: NaN", made(text=at(call='torch.clamp(x, float("nan"))'))),
     ("edge", "index out of range", made(kind="status", symptom="Error index is out of bounds for dimension")),
+    ("loud", "", made(kind="status", symptom="IndexError list index out of range")),
     ("edge", "index out of range", made(kind="crash", oracle="process", text=at(more=INDEX), documented=("indices are not checked",))),
     ("loud", "take its process down", made(kind="crash", oracle="process", text=at(more=INDEX))),
     ("loud", "take its process down", made(kind="crash", oracle="process", text=at(shape="(2, 0)", values="full(0.0)"))),

@@ -29,7 +29,8 @@ _ABOUT_EMPTY = re.compile(
     r"\bnon.?zero (size|dim|element|length)|\bempty\b|\bzero.(size|element|dim)|\bat least (one|1) element", re.IGNORECASE
 )
 _ABOUT_TYPES = re.compile(r"\bd?types?\b|\bcast\b", re.IGNORECASE)
-_ABOUT_INDEX = re.compile(r"\bout of (range|bounds)\b|\bindex\W+(>=|<|&&)", re.IGNORECASE)
+# Python's own complaint about an index is about a list of whoever wrote the formula, not about an argument.
+_ABOUT_INDEX = re.compile(r"(?<!list index )(?<!tuple index )(?<!pop index )\bout of (range|bounds)\b|\bindex\W+(>=|<|&&)", re.IGNORECASE)
 
 
 # Functions whose first number, and parameters whose value is the order of a norm, which may be infinite. Layers that normalise have none.
