@@ -91,6 +91,7 @@ def test_every_quote_of_a_label_stands_in_the_docstring_that_it_names(torch_targ
             assert any(row["quote"] in sentence for sentence in documented(torch_target, api)), row
 
 
+MATRIX = 'x = tensor((2, 3), "float64", {})\ny = {}\n'
 CTC = """x = tensor((3, 1, {classes}), "float64", full(-1.0))
 a = tensor((1, 2), "int64", listed([{labels}]), grad=False)
 y = torch.nn.functional.ctc_loss(x, a, [3], [2], blank={blank})
@@ -117,8 +118,11 @@ y = torch.lu_unpack(x, a, unpack_data={data})
 @pytest.mark.parametrize("api, kind, text, link", [
     ("torch.nn.functional.ctc_loss", "crash", CTC.format(classes=2, labels="1, 5", blank=0), "193794"),
     ("torch.nn.functional.ctc_loss", "crash", CTC.format(classes=6, labels="1, 5", blank=0), ""),
+    ("torch.nn.functional.ctc_loss", "gradient", CTC.format(classes=2, labels="1, 5", blank=0), "193794"),
     ("torch.nn.functional.ctc_loss", "gradient", CTC.format(classes=6, labels="1, 2", blank=1), "torch.nn.CTCLoss.html"),
     ("torch.nn.functional.ctc_loss", "gradient", CTC.format(classes=6, labels="1, 2", blank=3), "52241"),
+    ("torch.linalg.lu_factor", "nonfinite", MATRIX.format("arange(0.0, 1.0)", "torch.linalg.lu_factor(x)"), ""),
+    ("torch.linalg.lu_factor", "nonfinite", MATRIX.format("full(1.0)", "torch.linalg.lu_factor(x)"), "torch.linalg.lu_factor.html"),
     ("torch.nn.functional.ctc_loss", "gradient", OVER.format(over="dim=1"), "torch.nn.CTCLoss.html"),
     ("torch.nn.functional.ctc_loss", "gradient", OVER.format(over="1"), "torch.nn.CTCLoss.html"),
     ("torch.nn.functional.ctc_loss", "gradient", OVER.format(over="dim=2"), "52241"),

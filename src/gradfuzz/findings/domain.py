@@ -8,6 +8,7 @@
 {"beyond": 1}                     an integer of the second argument is no index into the last dimension of any floating input
 {"equal": [1, 2]}                 a number of the second argument is that of the third
 {"diagonal": 0}                   a number on the diagonal of the first argument's matrices is not real and positive
+{"deficient": 0}                  a matrix of the first argument is not of full rank
 {"made_over": ["f", -1, 0]}       the first argument is made by f over another dimension than its last, where `dim` or `axis` says which
 """
 
@@ -21,7 +22,20 @@ import numpy as np
 from gradfuzz.program.model import DISCRETE, Call, Expr, Program, Ref
 from gradfuzz.program.values import materialise
 
-CONDITIONS = {"below", "above", "at_most", "argument", "crossed", "repeats", "among", "beyond", "equal", "diagonal", "made_over"}
+CONDITIONS = {
+    "below",
+    "above",
+    "at_most",
+    "argument",
+    "crossed",
+    "repeats",
+    "among",
+    "beyond",
+    "equal",
+    "diagonal",
+    "deficient",
+    "made_over",
+}
 _DIMENSION = ("dim", "axis")
 
 
@@ -40,6 +54,8 @@ def outside(program: Program, api: str, row: Mapping[str, Any]) -> bool:
         matrices = _argument(program, api, row["diagonal"], real=False)
         on = np.diagonal(matrices, axis1=-2, axis2=-1) if matrices.ndim > 1 else matrices[:0]
         return bool(((on.imag != 0) | (on.real <= 0)).any())
+    if "deficient" in row:
+        return _deficient(_argument(program, api, row["deficient"], real=False))
     if "made_over" in row:
         return _made_over(program, api, *row["made_over"])
     if "equal" in row:
@@ -62,6 +78,12 @@ def _outside(n: Any, row: Mapping[str, Any]) -> bool:
 
 def _repeats(n: Any) -> bool:
     return len(np.unique(n)) < int(n.size)
+
+
+def _deficient(matrices: Any) -> bool:
+    if matrices.ndim < 2 or not matrices.size:
+        return False
+    return not np.isfinite(matrices).all() or bool((np.linalg.matrix_rank(matrices) < min(matrices.shape[-2:])).any())
 
 
 def _made_over(program: Program, api: str, func: str, dimension: int, position: int) -> bool:

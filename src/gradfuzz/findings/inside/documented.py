@@ -80,10 +80,9 @@ def undocumented(target: Target, api: str, program: Program) -> list[str]:
     Shrinking has tried to do without them. Python's own methods and what the user lends have none to speak of.
     """
     last, language = api.rsplit(".", 1)[-1], target.language
-    spaces = [space for space in language.namespaces if "*" not in space and space not in language.trusted]
-    if last.startswith("_") or not any(api.startswith(f"{space}.") for space in spaces):
+    if last.startswith("_") or not any(api.startswith(f"{space}.") for space in spaces_of(language)):
         return []
-    own = _doc(api, language) or next(filter(None, (_doc(path, language) for path in _forms(api, spaces))), "")
+    own = _own(target, api)
     if not own:
         return [last]
     texts = [own, *(_doc(path, language) for path in _siblings(api, language))]
@@ -92,6 +91,21 @@ def undocumented(target: Target, api: str, program: Program) -> list[str]:
     words = [value for call in calls for value in (*call.args, *(v for _, v in call.kwargs)) if isinstance(value, str)]
     listed = [word for word in words if any(map(_LISTED.search, texts)) and _A_WORD.fullmatch(word)]
     return [name for name in dict.fromkeys([*names, *listed]) if not any(re.search(rf"\b{re.escape(name)}\b", text) for text in texts)]
+
+
+def described(target: Target, api: str) -> bool:
+    """Whether an API, or the function that it is a form of, has a docstring."""
+    return bool(_own(target, api))
+
+
+def _own(target: Target, api: str) -> str:
+    language = target.language
+    return _doc(api, language) or next(filter(None, (_doc(path, language) for path in _forms(api, spaces_of(language)))), "")
+
+
+def spaces_of(language: Language) -> list[str]:
+    """The library's own namespaces: those of Python and what the user lends have no docstrings to speak of."""
+    return [space for space in language.namespaces if "*" not in space and space not in language.trusted]
 
 
 def _forms(api: str, spaces: list[str]) -> Iterator[str]:
