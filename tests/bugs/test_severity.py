@@ -14,6 +14,7 @@ def at(shape="(2,)", dtype="float64", values="listed([0.5, 2.0])", call="torch.s
     return f'x = tensor({shape}, "{dtype}", {values})\n{more}y = {call}\n'
 
 
+MASK = 'i = tensor((2,), "bool", full(True))\n'
 INDEX = 'i = tensor((2,), "int64", listed([0, 9000]), grad=False)\n'
 BESIDE = 'a = tensor((2,), "{}", listed([1.0, 2.0]), grad=False)\n'
 
@@ -64,7 +65,8 @@ CASES = [
     ("loud", "", made(kind="nonfinite", text=at(call="torch.linalg.vector_norm(x, -2)"))),
     ("silent", "", made(text=at(call="torch.nn.functional.layer_norm(x, (2,), None, None, 1e-05)"))),  # its tolerance, and no norm's order
     ("edge", "an infinite argument", made(kind="nonfinite", text=at(call='torch.nn.functional.layer_norm(x, (2,), eps=float("inf"))'))),
-    ("edge", "integers", made(kind="status", symptom="type T can t be cast", text=at(more=INDEX.replace(", grad=False", "")))),
+    ("edge", "integers", made(kind="status", symptom="type T can t be cast", text=at(more=MASK))),
+    ("loud", "", made(kind="status", symptom="type T can t be cast", text=at(more=INDEX.replace(", grad=False", "")))),
     ("loud", "", made(kind="status", symptom="type T can t be cast", text=at(more=INDEX))),
     ("edge", "integers", made(kind="status", symptom="no such dtype", text=at(call="torch.sin(x, dtype=torch.int64)"))),
     ("edge", "not a public API", made("torch.as_strided_")),

@@ -101,6 +101,7 @@ def test_what_surrounds_an_entry_is_kept_and_a_stranger_s_is_refused(torch_targe
     ('x = tensor((2,), "float64", full(1.0))\ny = planted_torch.touchy(x, x)\n', "x2"),
     ('x = tensor((), "float64", full(2.0))\ny = planted_torch.touchy(x, x)\n', "(3,)"),
     ('x = tensor((2, 2), "float64", arange(1.0, 1.0))\ny = planted_torch.touchy(x, 1.0)\n', "[1.0, 0.0, 3.0, 4.0]"),
+    ('x = tensor((2,), "float64", full(1.0))\nt = tensor((2,), "bool", full(True))\ny = planted_torch.touchy(x, t)\n', '"int64"'),
 ])  # fmt: skip
 def test_an_example_becomes_what_people_would_give(torch_target, text, wanted):
     program = parse(text, torch_target.language)

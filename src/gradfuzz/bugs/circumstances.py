@@ -21,6 +21,7 @@ SMALLEST, LARGEST = 1e-3, 1e3
 SMALLEST_OPTION, LARGEST_OPTION = 1e-12, 1e6
 # Integers of these types are indices and masks in their own right; narrower ones beside floating numbers are a mix of types.
 INDEX_TYPES = ("int64", "int32", "bool")
+PLAIN_INTEGERS = ("int64", "int32")
 # Views that are made on purpose or by few functions; what is merely strided or transposed is everywhere.
 VIEWS = ("negated", "conjugated", "expanded")
 HALVES = ("float16", "bfloat16")
@@ -50,7 +51,7 @@ class Circumstances:
     index: bool = False  # an index or a label that is out of range
     mixed: tuple[str, ...] = ()  # more than one floating type, or narrow integers beside one
     narrow: bool = False  # narrow integers or half precision are among these
-    whole: bool = False  # the library complains about types, and integers are differentiated beside floating numbers or asked for
+    whole: bool = False  # the library complains about types, and integers are asked for, or truth values are numbers
     low: str = ""  # the lower precision that it shows in
     infinite: bool = False
     extreme: bool = False  # numbers that are huge or tiny
@@ -86,7 +87,7 @@ def circumstances(finding: Finding) -> Circumstances:
         index=bool(_ABOUT_INDEX.search(said)) or (finding.kind == CRASH and _beyond(inputs, numbers)),  # a death says nothing
         mixed=mixed_types(inputs),
         narrow=any(t in DISCRETE or t in HALVES for t in mixed_types(inputs)),
-        whole=bool(_ABOUT_TYPES.search(said)) and (_asks_for_integers(finding) or _integers_beside(program.inputs)),
+        whole=bool(_ABOUT_TYPES.search(said)) and (_asks_for_integers(finding) or _odd_numbers(program.inputs)),
         low=_low(inputs),
         infinite=any(bool(np.isinf(n).any()) for n in floating),
         extreme=bool(((sizes < SMALLEST) | (sizes > LARGEST)).any()),
@@ -129,10 +130,13 @@ def _asks_for_integers(finding: Finding) -> bool:
     return any(name.path.rsplit(".", 1)[-1] in DISCRETE for name in given)
 
 
-def _integers_beside(inputs: Mapping[str, Tensor]) -> bool:
-    """Whether integers that are no index and no mask to whoever made the Program stand beside floating numbers."""
-    whole = [recipe for recipe in inputs.values() if recipe.discrete and recipe.grad]
-    return bool(whole) and any(recipe.differentiable for recipe in inputs.values())
+def _odd_numbers(inputs: Mapping[str, Tensor]) -> bool:
+    """Whether truth values or narrow integers, to whoever made the Program no mask and no index, stand beside floating numbers.
+
+    Plain integers are what many a loss is given as its target.
+    """
+    odd = [recipe for recipe in inputs.values() if recipe.discrete and recipe.grad and recipe.dtype not in PLAIN_INTEGERS]
+    return bool(odd) and any(recipe.differentiable for recipe in inputs.values())
 
 
 def _low(inputs: Mapping[str, Tensor]) -> str:

@@ -151,7 +151,7 @@ def _odd_arguments(finding: Finding, seen: Circumstances) -> str:
     if seen.narrow and finding.kind in (*_ERRORS, MALFORMED):
         return f"mixed types: {', '.join(seen.mixed)}"
     if seen.whole:
-        return "integers that are differentiated"
+        return "truth values or integers in the place of numbers"
     if seen.endless and not seen.norm:
         return "an infinite argument"  # an ordinary one was tried in its place
     if seen.twice and finding.kind == NONFINITE and finding.verdict.order > 1:

@@ -36,6 +36,7 @@ def presentable(target: Target, api: str, program: Program, shows: Predicate) ->
     apart = separated(program)
     if apart is not None and holds(apart):
         program = _alone(apart, holds)
+    program = next(filter(holds, _plain_integers(program)), program)
     program = next(filter(holds, _larger(program)), program)
     if says(target, api, TRIANGULAR):
         program = next(filter(holds, _triangular(program)), program)
@@ -47,6 +48,13 @@ def _alone(program: Program, shows: Predicate) -> Program:
     moving = [name for name, recipe in program.inputs.items() if recipe.differentiable]
     fewer = ({name: replace(program.inputs[name], grad=False) for name in moving if name != kept} for kept in moving)
     return next((p for p in map(program.with_inputs, fewer) if shows(p)), program)
+
+
+def _plain_integers(program: Program) -> Iterator[Program]:
+    """What stands in the place of numbers as the integers that people have, not as truth values or narrow ones."""
+    odd = {name: r for name, r in program.inputs.items() if r.discrete and r.grad and r.dtype != "int64"}
+    if odd:
+        yield program.with_inputs({name: replace(recipe, dtype="int64") for name, recipe in odd.items()})
 
 
 def _larger(program: Program) -> Iterator[Program]:
