@@ -157,3 +157,19 @@ def test_suspicions_get_more_of_the_workers_where_the_last_part_is_too_short_for
     triage = SimpleNamespace(done=20, undone=undone)
     assert Engine(opened, State("mutants", 0.0, 200.0))._behind(triage) is hurried  # two seconds each, and forty at the end
     assert not Engine(opened, State("mutants", 0.0, None))._behind(triage)
+
+
+@pytest.mark.parametrize("undone, minutes", [(5, 2), (100, 200 / 60), (5000, 6)])  # two seconds each
+def test_the_search_ends_earlier_where_more_is_suspected_than_usual(undone, minutes, monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(engine, "time", clock)
+    pool = Pool(clock)
+    pool.jobs.took({"urgent": True}, 40.0)
+    opened = SimpleNamespace(pool=pool, config=None, watcher=None, store=None, number=1)
+    searching = Engine(opened, State("mutants", clock.now, clock.now + 1800.0))
+    searching.triage = SimpleNamespace(done=20, undone=undone, waiting=undone)
+    end = clock.now + 1800.0 - 60 * minutes
+    clock.now = end - 1.0
+    assert not searching._searched()
+    clock.now = end + 1.0
+    assert searching._searched()

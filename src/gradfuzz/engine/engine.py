@@ -25,9 +25,9 @@ from gradfuzz.store.board import Writing
 from gradfuzz.store.folding import predecessor, take_over
 from gradfuzz.store.opening import refuse_foreign
 
-# The last part of a campaign's time belongs to what is suspected by then: it is seen again, made small and proven. What still waits
-# when the time is up is kept for --resume.
-CLOSING, MOST_CLOSING = 0.2, 120.0
+# The last part of a campaign's time belongs to what is suspected by then: it is seen again, made small and proven. So many seconds of it
+# are enough as a rule, and where more waits, all of it. What still waits when the time is up is kept for --resume.
+CLOSING, USUAL_CLOSING = 0.2, 120.0
 # Where nothing is suspected the search goes on for longer, but what is handed out at the very end would not come back in time.
 LAST_BATCH = 10.0
 # However short a campaign is, what is under way at the end of the search gets this long: no finding is confirmed in less.
@@ -141,7 +141,8 @@ class Engine:
         self._tasks: Iterator[Task | None] = iter(())
         self._exhausted = False
         # What is under way at the end is left for --resume.
-        self._closing = 0.0 if state.deadline is None else min(CLOSING * (state.deadline - state.began), MOST_CLOSING)
+        self._last_part = 0.0 if state.deadline is None else CLOSING * (state.deadline - state.began)
+        self._closing = min(self._last_part, USUAL_CLOSING)
         self._end = math.inf if state.deadline is None else max(state.deadline, state.deadline - self._closing + MOMENT)
 
     def run(self, survey: Survey) -> State:
@@ -190,8 +191,11 @@ class Engine:
         """Whether the rest of the time belongs to what is under way and to what is suspected."""
         if self.state.deadline is None:
             return False
-        suspected = self.triage is not None and self.triage.waiting > 0
-        return time.monotonic() >= self.state.deadline - (self._closing if suspected else min(self._closing, LAST_BATCH))
+        if self.triage is None or not self.triage.waiting:
+            closing = min(self._closing, LAST_BATCH)
+        else:
+            closing = min(self._last_part, max(self._closing, self._owed(self.triage) / self.pool.size))
+        return time.monotonic() >= self.state.deadline - closing
 
     def _search_no_more(self) -> None:
         """What has begun comes to its end, what has not is left for --resume."""
@@ -284,10 +288,12 @@ class Engine:
         self.state.spending.see(self.pool.cpu, post_mortems, proofs, self.state.seconds, clock, self.pool.size)
 
     def _behind(self, triage: Triage) -> bool:
-        """Whether more is suspected than could be looked into in the last part of the campaign, at what it has cost so far."""
-        if self.state.deadline is None or triage.done < A_FEW:
-            return False
-        return triage.undone * self.pool.jobs.spent_urgently / triage.done > self._closing * self.pool.size
+        """Whether more is suspected than could be looked into at the end of the campaign."""
+        return self.state.deadline is not None and self._owed(triage) > self._closing * self.pool.size
+
+    def _owed(self, triage: Triage) -> float:
+        """Seconds of the processor that what is suspected will take, at what it has cost so far."""
+        return triage.undone * self.pool.jobs.spent_urgently / triage.done if triage.done >= A_FEW else 0.0
 
     def _keep(self, store: Store) -> None:
         self._kept = time.monotonic()
