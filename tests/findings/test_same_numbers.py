@@ -8,6 +8,7 @@ import io
 import sys
 import types
 
+import numpy as np
 import pytest
 
 from gradfuzz.findings.finding import Finding
@@ -15,8 +16,8 @@ from gradfuzz.findings.script import script
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.verdict import DISAGREE, Verdict
 from gradfuzz.program import parse
-from gradfuzz.targets.base.protocol import Outcome
-from gradfuzz.targets.base.scenario import nestings
+from gradfuzz.targets.base.protocol import Outcome, Vec
+from gradfuzz.targets.base.scenario import Scenario, nestings
 from gradfuzz.targets.homes import load_target
 
 X = 'x = tensor((2, 3), "float64", uniform(0.5, 1.5, seed=1))\n'
@@ -118,6 +119,28 @@ def test_a_script_computes_what_the_oracle_computes(library, target, name, salt)
         )))  # fmt: skip
         for scenario, number in numbers.items():
             assert told(output, scenario) == pytest.approx(number, rel=1e-9, abs=1e-12, nan_ok=True), (scenario, output)
+
+
+ROOTS = {"torch": "torch.sqrt(x)", "jax": "jax.numpy.sqrt(x)", "tensorflow": "tf.sqrt(x)"}
+
+
+@pytest.mark.parametrize("target", ROOTS)
+def test_what_is_not_moved_says_nothing_be_it_nan(library, target):
+    """At zero the slope of a root is infinite. Along another element that is of no concern; along the zero itself it is still told."""
+    target = library(target)
+    program = parse(f'x = tensor((2,), "float64", listed([0.0, 2.0]))\ny = {ROOTS[target.name]}\n', target.language)
+    trial = Trial(target, program)
+    there, zero = Vec([np.array([0.0, 1.0])]), Vec([np.array([1.0, 0.0])])
+    weight = float(trial.v.arrays[0][1])
+    (reverse, _) = nestings(1)
+    assert trial.number(trial.attempt(reverse, [there])) == pytest.approx(weight * 8**-0.5)
+    assert np.isinf(trial.number(trial.attempt(reverse, [zero])))
+    for name in ("reverse-over-reverse", "forward-over-reverse"):
+        number = trial.number(trial.attempt(Scenario.named(name), [there, there]))
+        assert number == pytest.approx(-weight * 128**-0.5), name
+    verdict = Verdict(DISAGREE, "gradient", "gradient", 1, [reverse], "differs", 1.0, 2.0, detail={"along": [["x", 1, 1.0, 0.0]]})
+    output, status = run(target, script(Finding(target.name, "0", program.api, verdict, program, True)))
+    assert told(output, reverse.name) == pytest.approx(weight * 8**-0.5) and status == 0, output
 
 
 def test_a_direction_is_followed_entry_by_entry(library):

@@ -97,6 +97,37 @@ def test_a_kink_in_one_element_leaves_the_others_alone(torch_target):
     assert own == {"y[0]": "unknown", "y[1]": "right", "y[2]": "right"}
 
 
+LENGTHS = 'x = tensor((2, 2), "float64", listed([0.0, 0.0, 1.0, 2.0]))\ny = torch.linalg.vector_norm(x, dim=1)\n'
+
+
+def not_finite(*wanted):
+    def tamper(measured):
+        for row in measured["entries"]:
+            if (row["output"][1], row["along"][0][1]) in wanted:
+                row["numbers"]["reverse"] = math.nan
+        return measured
+
+    return tamper
+
+
+def test_nan_that_another_s_kink_makes_of_a_zero_proves_nothing(torch_target):
+    """Of two rows the first is zero, where its length has no derivative. That the other length does not depend on it is no proof that NaN
+    there is wrong; NaN along the second row itself is."""
+    found = ask(torch_target, LENGTHS, ("reverse",), tamper=not_finite((1, 0), (0, 2), (1, 3)))
+    said = {(e["output"], *e["along"]): (e["verdict"], e["reason"]) for e in found["entries"]}
+    assert said["y[1]", "x[0, 0]"] == said["y[0]", "x[1, 0]"] == ("unknown", "zero times a derivative that does not exist")
+    assert said["y[0]", "x[0, 0]"] == ("unknown", "a kink, or outside the domain")
+    assert said["y[1]", "x[1, 1]"][0] == "wrong" and said["y[1]", "x[1, 0]"][0] == "right"
+
+
+def test_nan_where_nothing_has_a_kink_is_proven(torch_target):
+    found = ask(torch_target, LENGTHS.replace("0.0, 0.0", "3.0, 4.0"), ("reverse",), tamper=not_finite((1, 0)))
+    assert {e["output"] + e["along"][0] for e in found["entries"] if e["verdict"] == "wrong"} == {"y[1]x[0, 0]"}
+    square = 'x = tensor((2,), "float64", listed([0.0, 2.0]))\ny = torch.mul(x, x)\n'
+    found = ask(torch_target, square, ("reverse",), tamper=not_finite((0, 0)))  # it depends on it, and its slope is zero
+    assert {e["output"] + e["along"][0] for e in found["entries"] if e["verdict"] == "wrong"} == {"y[0]x[0]"}
+
+
 def test_branches_are_decided_by_comparison(torch_target):
     text = AT.format(1e-300, "where(x > 0, x * 3, x * 5)")
     assert float(entry(ask(torch_target, text))["exact"]) == 3.0

@@ -135,6 +135,15 @@ def other_sign(xs, us):
     return [-t for t in eigen_tangents(xs, us)]
 
 
+def fresnel(x):
+    """A wave that dies away; far out its value is a constant, as one that is computed in time is."""
+    return np.where(x > 1e4, 0.5, 0.5 + np.sin(x * x) / (2 * x))
+
+
+def fresnel_slope(x):
+    return np.cos(x * x) - np.where(x > 1e4, 0.0, np.sin(x * x) / (2 * x * x))
+
+
 def amplified(x, a):
     """Two numbers that cancel but for the last of their places."""
     return x * (a[0] - a[1])
@@ -178,6 +187,7 @@ PAIRS = {
     "ill-conditioned": ((NumpyTarget(amplified, in_thirds), CANCEL),
                         (NumpyTarget(amplified, in_thirds, reverse_factor=1 + 1e-3), CANCEL)),
     "gauge": ((ManyTarget(eigen, eigen_tangents), MATRICES), (ManyTarget(eigen, other_sign), MATRICES)),
+    "saturated": ((library(fresnel, fresnel_slope), [1.1e5, 2.3e5]), (library(lambda x: np.clip(x, -1, 1), np.ones_like), [1.1e5, 2.3e5])),
     "domain": ((library(np.tanh, lambda x: np.nan * x), [np.inf]), (library(np.tanh, lambda x: np.nan * x), [1.0])),
     "noisy": ((library(lambda x: 1e17 + x, lambda x: np.nan * x), [1e4]), (library(lambda x: 1e3 + x, lambda x: np.nan * x), [1e4])),
     "too steep": ((library(lambda x: 1e305 * x, lambda x: np.nan * x), [0.1]), (library(lambda x: 1e3 * x, lambda x: np.nan * x), [0.1])),
@@ -252,6 +262,24 @@ def softplus(x):
 
 def logistic(x):
     return 1 / (1 + np.exp(-x))
+
+
+def stairs(x):
+    return np.mod(3.0, x)
+
+
+def stairs_slope(x):
+    return -np.floor(3.0 / x)
+
+
+def test_stairs_finer_than_numbers_are_no_evidence():
+    """The remainder by 1e-30: one unit in the last place is a trillion stairs. Beside it ordinary elements are judged, and so is a slope
+    of that size where the function is smooth."""
+    for salt in range(8):
+        options = Options(order=1, salt=salt)
+        assert not seen(library(stairs, stairs_slope), [1e-30, 2.0], options).findings
+        assert seen(library(stairs, lambda x: stairs_slope(x) * np.where(x > 1, 1.5, 1.0)), [1e-30, 2.0], options).findings
+        assert seen(library(np.sin, lambda x: np.cos(x) + 1e30 * (x < 1)), [1e-30, 2.0], options).findings
 
 
 # What rounding makes of a few slopes is no evidence for AD.

@@ -99,3 +99,29 @@ def test_lengths_of_vectors_are_defined(wrong, found):
     """What makes one factor longer and the other shorter leaves their product as it is, and is wrong all the same."""
     target = ManyTarget(svd, svd_tangents(wrong))
     assert bool(examine(target, program(MATRICES[:1]), Options(order=1)).findings) == found
+
+
+def directions(x):
+    """The eigenvectors of a matrix that is not symmetric, by themselves."""
+    return [np.linalg.eig(x)[1]]
+
+
+def at_right_angles(wrong=0.0):
+    """Vectors that keep their length move at right angles to themselves, in one choice of phases; `wrong`: they turn towards the next."""
+
+    def tangents(xs, us):
+        w, v = np.linalg.eig(xs[0])
+        turned = np.linalg.solve(v, us[0] @ v)
+        moved = v @ (turned / (w[None, :] - w[:, None] + np.eye(w.size)) * (1 - np.eye(w.size)))
+        return [moved - v * (v.conj() * moved).sum(axis=0) + wrong * np.roll(v, 1, axis=1)]
+
+    return tangents
+
+
+@pytest.mark.parametrize("wrong, found", [(0.0, False), (0.3, True)])
+def test_phases_are_free_where_vectors_are_all_that_is_told(wrong, found):
+    rotated = np.array([[0.3, -1.2, 0.5], [1.1, 0.4, -0.3], [0.2, 0.7, 1.9]])
+    assert np.iscomplexobj(directions(rotated)[0])
+    target = ManyTarget(directions, at_right_angles(wrong))
+    for salt in range(4):
+        assert bool(examine(target, program(rotated), Options(order=1, salt=salt)).findings) == found

@@ -30,6 +30,8 @@ RIGHT, WRONG, UNKNOWN = "right", "wrong", "unknown"
 
 # Bits to begin with, and the most: a tail of exp(-700) beside one takes a thousand, and functions of 1e300 as many to reduce it.
 FIRST_BITS, MOST_BITS = 128, 4096
+# What cannot be told with so many bits is not told with more: a kink.
+SURE_BITS = 8 * FIRST_BITS
 # An enclosure is narrow enough when it is good to more bits than any type has.
 NARROW_BITS = 70
 # An input is a rounding of what was meant, by half a unit, and so is what every call gives. A number may be off by what that does to it,
@@ -206,7 +208,7 @@ class Bench:
                     continue
                 k, i, part = row["output"]
                 truth = _part(flat[k][i], part)
-                if _narrow(truth, self.least) or (_nan(truth) and bits >= 8 * FIRST_BITS):
+                if _narrow(truth, self.least) or (_nan(truth) and bits >= SURE_BITS):
                     done[number] = self._judged(row, alongs, truth, scale, us, bits, found)
                 else:
                     unsure.append(number)
@@ -258,8 +260,30 @@ class Bench:
         if truth.is_zero() and all(abs(numbers[name]) <= self._leftover(found, alongs) for name in off):
             return self._entry(row, alongs, UNKNOWN, "no more than the rounding of the derivative below", **shown)
         shown["explained"] = spoilt and len(within) == len(off)
+        if truth.is_zero() and not any(math.isfinite(numbers[name]) for name in off) and self._another_s(row["output"], us):
+            return self._entry(row, alongs, UNKNOWN, "zero times a derivative that does not exist", **shown)
         lost, correct = max(((self._lost(truth, numbers[name], slack)) for name in off), key=lambda pair: pair[0])
         return self._entry(row, alongs, WRONG, wrong=tuple(off), lost=lost, correct=correct, **shown)
+
+    def _another_s(self, spot: Sequence[int], us: Sequence[Sequence[Array]]) -> bool:
+        """Whether NaN in an entry comes from others: its output does not depend on these elements at all, and there is no derivative of
+        another output along them, or of this output along others. A weight or a tangent of zero meets a kink or a pole there.
+        """
+        k, i, _ = spot
+        if all(self._depends(k, i, u) for u in us):
+            return False
+        if any(_nan(_top(x)) for x in numbers_of(self.run(self.inputs, us, SURE_BITS))):
+            return True
+        everywhere = [np.ones(x.shape, np.complex128 if x.dtype.kind == "c" else np.float64) for x in self.inputs]
+        return _nan(_top(self.run(self.inputs, [everywhere] * len(us), SURE_BITS)[k].reshape(-1)[i]))
+
+    def _depends(self, k: int, i: int, u: Sequence[Array]) -> bool:
+        """Whether an output element has anything to do with what a direction moves: NaN there must reach it."""
+        spoilt = [np.where(d != 0, np.nan, x) for d, x in zip(u, self.inputs)]
+        try:
+            return _nan(self.run(spoilt, (), FIRST_BITS)[k].reshape(-1)[i].value)
+        except (NoMeaning, ArithmeticError, ValueError):  # it cannot be told
+            return True
 
     def _leftover(self, found: list[Array], alongs: Sequence[Spot]) -> float:
         """What rounding leaves of a derivative that is exactly zero: terms of the one below cancel, each known to units of the inputs."""

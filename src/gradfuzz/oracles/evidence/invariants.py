@@ -66,7 +66,7 @@ def invariants_of(outputs: Sequence[Array], inputs: Sequence[Array]) -> Invarian
     values = [i for i, o in enumerate(outputs) if o.ndim == first.ndim - 1 and o.size]
     if len(outputs) != len(matrices) + len(values) or len(values) > 1:
         return None
-    if len(matrices) == 1 and values and first.shape[-1] == outputs[values[0]].shape[-1]:
+    if len(matrices) == 1 and (first.shape[-1] == outputs[values[0]].shape[-1] if values else _eigenvectors(first, inputs)):
         return Invariants(values, [(matrices[0], None)], first.shape[-1])
     if len(matrices) != 2:
         return None
@@ -116,6 +116,20 @@ def _unit_columns(a: Array) -> bool:
     with np.errstate(all="ignore"):
         lengths = np.sqrt((np.abs(a) ** 2).sum(axis=-2))
     return bool((np.abs(lengths - 1.0) <= CLOSE).all())
+
+
+def _eigenvectors(vectors: Array, inputs: Sequence[Array]) -> bool:
+    """Whether the columns are eigenvectors of an input, or of its product with its adjoint, as singular vectors are."""
+    with np.errstate(all="ignore"):
+        for x in inputs:
+            if x.ndim < 2 or x.shape[:-2] != vectors.shape[:-2]:
+                continue
+            for matrix in (x, x @ _adjoint(x), _adjoint(x) @ x):
+                if matrix.shape[-2:] == (vectors.shape[-2],) * 2:
+                    image = matrix @ vectors
+                    if _same(image, vectors * (np.conj(vectors) * image).sum(axis=-2, keepdims=True)):
+                        return True
+    return False
 
 
 def _same(a: Array, b: Array) -> bool:

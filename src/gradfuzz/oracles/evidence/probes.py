@@ -34,6 +34,9 @@ NOISE = 256.0
 STEPS_FROM_ZERO = tuple(2.0**-k for k in (60, 90, 130, 180, 250, 330))
 # Units in the last place: at 1e15 a remainder has a few of them between two jumps.
 ULPS = (1, 2, 3, 4, 6, 8)
+# Steps of an element in proportion to itself: over a thousandth a function moves far more than over its last places.
+OWN_STEPS = (2.0**-10, 2.0**-14, 2.0**-18)
+FRAYED = 0.1
 # A slope nearby that rounding may have moved by more than this part of the gap says nothing about a tie.
 BLURRED = 0.1
 
@@ -93,6 +96,31 @@ def ulp_slopes(suspect: Suspect) -> list[Slope]:
             noise = (2 * line.epsilon * float((np.abs(here) + np.abs(there))[line.moving].sum()) + SMALLEST * here.size) / abs(t)
             found.append(Slope(float((there - here).sum()) / t, noise))
     return [s for s in found if np.isfinite(s.value)]
+
+
+def frayed(suspect: Suspect) -> bool:
+    """Whether the function moves as far over an element's last places as over a thousandth of it, and AD says farther still.
+
+    Stairs or waves finer than any number that could be stepped to: a remainder of 3 by 1e-30. A function that is only noise has no AD
+    that promises more over one unit than all it does.
+    """
+    value, step, line = suspect.value, suspect.step, suspect.line
+    if np.iscomplexobj(value) or not np.isfinite(value) or abs(value) < 1e-290 or step == 0.0:
+        return False
+    unit = float(np.spacing(np.abs(np.float64(value)))) * (suspect.trial.epsilon / DOUBLE_UNIT)
+    with np.errstate(all="ignore"):
+        here = line.at(0.0)
+
+        def moved(distances: Iterable[float]) -> list[float]:
+            ends = [line.at(sign * d / step) for d, sign in itertools.product(distances, (1, -1))]
+            return [float(np.abs(there - here).sum()) for there in ends if there.shape == here.shape]
+
+        near, far = moved(units * unit for units in ULPS), moved(part * abs(float(value)) for part in OWN_STEPS)
+        if not near or not far or not np.isfinite([*near, *far]).all():
+            return False
+        noise = NOISE * suspect.trial.epsilon * float(np.abs(here)[line.moving].sum())
+        promised = abs(suspect.number) * unit / step
+    return bool(np.median(near) > max(noise, FRAYED * max(far)) and promised > max(far))
 
 
 def jumps(line: Line, from_zero: bool) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradfuzz.oracles.evidence.narrowing import Suspect
-from gradfuzz.oracles.evidence.probes import ulp_slopes
+from gradfuzz.oracles.evidence.probes import frayed, ulp_slopes
 from gradfuzz.oracles.excuses.base import BLIND, SUPPORTS, Excuse, Says
 
 # A slope over a few units takes a side if it comes this near to it, as a part of the gap between the sides.
@@ -11,6 +11,8 @@ NEAR = 0.25
 
 
 def _element(suspect: Suspect) -> Says:
+    if frayed(suspect):
+        return BLIND
     gap, value, slopes = suspect.gap, suspect.line.numeric.value, ulp_slopes(suspect)
     if slopes and suspect.number == 0.0 and sum(s.value == 0.0 for s in slopes) >= len(slopes) / 2:
         # Rounding makes a slope that is none into one, and not the other way round: to one side at least, this is a tread of stairs.

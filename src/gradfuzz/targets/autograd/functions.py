@@ -72,7 +72,7 @@ class AutogradFunctions(Functions):
         return outputs, gradients
 
     def inner(self, a: Sequence[Any], b: Sequence[Any]) -> Any:
-        return sum(anp.real(anp.sum(anp.conj(x) * y)) for x, y in zip(a, b))
+        return sum(anp.real(anp.sum(anp.conj(anp.where(y != 0, x, 0)) * y)) for x, y in zip(a, b))
 
     def one(self) -> Any:
         return np.float64(1.0)

@@ -33,11 +33,11 @@ class JaxTransforms:
 
 
 def inner(a: Tensors, b: Tensors) -> Any:
-    """The real part of the plain product, in double precision."""
+    """The real part of the plain product with a direction or weights b, in double precision. Where b is zero, a says nothing, be it NaN."""
     total: Any = jnp.zeros((), jnp.float64)
     for x, y in zip(a, b):
         wide = jnp.complex128 if jnp.iscomplexobj(x) or jnp.iscomplexobj(y) else jnp.float64
-        total = total + jnp.real(jnp.sum(x.astype(wide) * y.astype(wide)))
+        total = total + jnp.real(jnp.sum(jnp.where(y != 0, x, 0).astype(wide) * y.astype(wide)))
     return total
 
 

@@ -46,14 +46,17 @@ class TensorflowTransforms:
 
 
 def inner(a: Tensors, b: Tensors) -> Any:
-    """Re⟨a, b⟩ in double precision, conjugating the first: TensorFlow's pullbacks are adjoints. An absent gradient is zero."""
+    """Re⟨a, b⟩ with a direction or weights b, in double precision: TensorFlow's pullbacks are adjoints. An absent gradient is zero.
+
+    Where b is zero, a says nothing, be it NaN.
+    """
     terms = []
     for x, y in zip(a, b):
         if x is None:
             continue
         x = tf.convert_to_tensor(x)  # gradients of gathers are IndexedSlices
         wide = tf.complex128 if x.dtype.is_complex or y.dtype.is_complex else tf.float64
-        product = tf.math.conj(tf.cast(x, wide)) * tf.cast(y, wide)
+        product = tf.math.conj(tf.cast(tf.where(y != 0, x, tf.zeros((), x.dtype)), wide)) * tf.cast(y, wide)
         terms.append(tf.cast(tf.math.real(tf.reduce_sum(product)), tf.float64))
     return sum(terms[1:], terms[0]) if terms else tf.zeros((), tf.float64)
 

@@ -81,7 +81,8 @@ def _times(row: list[Any], u: Tensors, output: Any) -> Any:
         if part is None:
             continue
         wide = tf.reshape(part, tf.concat([tf.shape(output), [tf.size(d)]], 0))  # -1 would be any number where nothing is
-        terms = tf.math.conj(wide) * tf.reshape(tf.cast(d, wide.dtype), [-1])
+        flat = tf.reshape(tf.cast(d, wide.dtype), [-1])
+        terms = tf.math.conj(tf.where(flat != 0, wide, tf.zeros((), wide.dtype))) * flat
         total = total + tf.cast(tf.math.real(tf.reduce_sum(terms, -1)), output.dtype)
     return total
 

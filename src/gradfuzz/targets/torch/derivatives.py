@@ -18,7 +18,7 @@ from gradfuzz.targets.base.nesting import derivative as folded
 from gradfuzz.targets.base.protocol import Outcome
 from gradfuzz.targets.base.scenario import Modes
 from gradfuzz.targets.torch.tensors import Array, dot, to_numpy
-from gradfuzz.targets.torch.transforms import EAGER, first_of, functional, inner
+from gradfuzz.targets.torch.transforms import EAGER, Transforms, first_of, functional
 
 # The context managers torch.no_grad and torch.enable_grad cost as much as a small operator. A worker leaves recording off
 # and turns it on where a tape is wanted.
@@ -46,7 +46,11 @@ class NestingUnsupported(NotImplementedError):
 
 def nested(function: Function, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Outcome:
     """Order two and up."""
-    outputs, result = _engine(modes)(function, xs, modes, us, v)
+    engine = _engine(modes)
+    outputs, result = engine(function, xs, modes, us, v, EAGER)
+    if "r" in modes and any(map(_has_nan, result)) and not all(bool(d.all()) for u in us for d in u):
+        # What is not moved says nothing, be it NaN. To leave it out at every call would be dear.
+        outputs, result = engine(function, xs, modes, us, v, Transforms())
     return Outcome([to_numpy(o) for o in outputs], [to_numpy(r) for r in result], "r" in modes)
 
 
@@ -113,7 +117,7 @@ def _engine(modes: Modes) -> Callable[..., tuple[list[torch.Tensor], list[torch.
 
 
 def _with_tape(
-    function: Function, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors
+    function: Function, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors, library: Transforms
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     """The tape differentiates through everything; a forward mode is one level of dual numbers on the inputs.
 
@@ -124,16 +128,18 @@ def _with_tape(
     if "f" not in modes:
         with torch.enable_grad():
             outputs = function(leaves)
-            return outputs, _fold(outputs, leaves, modes, us, v)
+            return outputs, _fold(outputs, leaves, modes, us, v, library.inner)
     with fwd.dual_level(), torch.enable_grad():
         duals = [fwd.make_dual(x, d) for x, d in zip(leaves, us[modes.index("f")])]
         outputs = function(duals)
-        result = _fold(outputs, duals, modes, us, v)
+        result = _fold(outputs, duals, modes, us, v, library.inner)
         # A result read after the tangent still carries one of its own; only its primal is meant.
         return [fwd.unpack_dual(o)[0].detach() for o in outputs], [fwd.unpack_dual(r)[0].detach() for r in result]
 
 
-def _fold(outputs: Any, leaves: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> list[torch.Tensor]:
+def _fold(
+    outputs: Any, leaves: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors, inner: Callable[[Tensors, Tensors], torch.Tensor]
+) -> list[torch.Tensor]:  # fmt: skip
     current, weights = list(outputs), list(v)
     for position, (mode, u) in enumerate(zip(modes, us)):
         if mode == "f":
@@ -146,6 +152,10 @@ def _fold(outputs: Any, leaves: Tensors, modes: Modes, us: Sequence[Tensors], v:
             return [inner([_tangent(g) for g, _ in pairs], [d for _, d in pairs])]
         current, weights = [inner([g for g, _ in pairs], [d for _, d in pairs])], [torch.ones((), dtype=torch.float64)]
     return current
+
+
+def _has_nan(tensor: torch.Tensor) -> bool:
+    return bool(torch.isnan(tensor).any())
 
 
 def _tangent(tensor: torch.Tensor) -> torch.Tensor:
@@ -163,7 +173,7 @@ def _gradients(current: Tensors, weights: Tensors, leaves: Tensors, u: Tensors) 
 
 
 def _with_transforms(
-    function: Function, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors
+    function: Function, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors, library: Transforms
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     if functional is None:
         raise NestingUnsupported("nested forward mode needs torch.func (PyTorch 2.0) or functorch")
@@ -173,7 +183,7 @@ def _with_transforms(
         seen[:] = function(inputs)
         return tuple(seen)
 
-    _, result = folded(EAGER, watched, [x.detach() for x in xs], modes, us, v)
+    _, result = folded(library, watched, [x.detach() for x in xs], modes, us, v)
     return [_unwrapped(o).detach() for o in seen], [r.detach() for r in result]
 
 

@@ -117,7 +117,7 @@ class LeanTransforms(Transforms):
         return outputs, tuple([torch.zeros_like(leaf) if g is None else g for g, leaf in zip(grads, leaves)])
 
     def inner(self, a: Tensors, b: Tensors) -> torch.Tensor:
-        return inner(a, b)  # beyond order one nothing is compared with what is NaN
+        return inner(a, b)
 
 
 def _has_all() -> bool:
