@@ -75,7 +75,7 @@ class Suspecting:
 
     put_off, asked, wondered, inquiries = 0, Counter(), Counter(), SimpleNamespace(spent={}, waiting=0)
     desk = SimpleNamespace(cpu=0.0, allow=lambda spent: None)
-    done = undone = 0
+    done = owed = unpolished = 0
 
     def __init__(self, clock, until):
         self.clock, self.until, self.finished = clock, until, None
@@ -83,6 +83,8 @@ class Suspecting:
     @property
     def waiting(self):
         return int(self.clock.now < self.until)
+
+    unfinished = waiting
 
     def finish(self):
         self.finished = self.clock.now
@@ -154,7 +156,7 @@ def test_suspicions_get_more_of_the_workers_where_the_last_part_is_too_short_for
     pool = Pool(Clock())
     pool.jobs.took({"urgent": True}, 40.0)
     opened = SimpleNamespace(pool=pool, config=None, watcher=None, store=None, number=1)
-    triage = SimpleNamespace(done=20, undone=undone)
+    triage = SimpleNamespace(done=20, owed=undone)
     assert Engine(opened, State("mutants", 0.0, 200.0))._behind(triage) is hurried  # two seconds each, and forty at the end
     assert not Engine(opened, State("mutants", 0.0, None))._behind(triage)
 
@@ -167,7 +169,7 @@ def test_the_search_ends_earlier_where_more_is_suspected_than_usual(undone, minu
     pool.jobs.took({"urgent": True}, 40.0)
     opened = SimpleNamespace(pool=pool, config=None, watcher=None, store=None, number=1)
     searching = Engine(opened, State("mutants", clock.now, clock.now + 1800.0))
-    searching.triage = SimpleNamespace(done=20, undone=undone, waiting=undone)
+    searching.triage = SimpleNamespace(done=20, owed=undone, unfinished=True)
     end = clock.now + 1800.0 - 60 * minutes
     clock.now = end - 1.0
     assert not searching._searched()

@@ -1,5 +1,7 @@
 """What is most likely another sight of a known cause waits until the search is over, and is not lost."""
 
+from dataclasses import replace
+
 import pytest
 
 from gradfuzz.findings.inside.confirm import Confirmed
@@ -63,6 +65,10 @@ def answer(triage, key, **data):
     triage.handle(Event("done", {"id": job}, {"confirmed": None, **data}))
 
 
+def _confirming(triage):
+    return [job for job in triage.pool.jobs.put_off if job["do"] == "confirm"]
+
+
 def settled(triage):
     return list(triage.store.known_keys(triage.campaign))
 
@@ -100,7 +106,7 @@ def test_what_another_case_turns_out_to_be_is_not_looked_into_any_more(opened):
         opened.suspect(suspected)
     case = opened.pending[FIRST.key]
     opened._settle(case, opened._finding("torch.sin", _seen(SECOND), confirmed=True))
-    assert not opened.waiting and not opened.pool.jobs.put_off and store_times(opened) == {SECOND.key: 2}
+    assert not opened.waiting and not _confirming(opened) and store_times(opened) == {SECOND.key: 2}
 
 
 def _seen(suspected):
@@ -109,3 +115,17 @@ def _seen(suspected):
 
 def store_times(triage):
     return dict(triage.store.db.execute("select key, times from findings").fetchall())
+
+
+def test_a_finding_is_one_before_it_is_polished_and_is_polished_after_all_others(opened):
+    for suspected in (FIRST, OTHER):
+        opened.suspect(suspected)
+    opened._settle(opened.pending[FIRST.key], opened._finding("torch.sin", _seen(FIRST), confirmed=True))
+    (found,) = opened.store.findings(opened.campaign)
+    assert found.confirmed and found.short is None and opened.unpolished == 1 and opened.unfinished
+    order = [opened.pool.jobs.next(0)["do"] for _ in range(3)]
+    assert order == ["confirm", "confirm", "pinpoint"]
+    opened.store.refine(opened.campaign, replace(found, empty=True))
+    (refined,) = opened.store.findings(opened.campaign)
+    assert refined.empty and refined.times == found.times
+    assert new(opened.store, opened.campaign).unpolished == 1  # what an earlier run did not get round to

@@ -106,7 +106,8 @@ def status_line(state: State) -> str:
     middle = _verdicts(state)
     if state.existing or state.rules:
         middle = f"{100 * state.validity:.1f} % valid, rules: {shares(state.existing, state.rules)}"
-    confirming = f"{_confirming(state)} being confirmed{_by_reference(state)}"
+    polishing = f", {state.unpolished} being written up" if state.unpolished else ""
+    confirming = f"{_confirming(state)} being confirmed{polishing}{_by_reference(state)}"
     return f"{done} {state.things} ({rate(state):.0f}/s), {middle}, findings: {found}, {confirming}{left}"
 
 
@@ -139,6 +140,8 @@ def endings(state: State) -> list[str]:
     if state.waiting:
         alike = f", {state.put_off} of them most likely other sights of what was met before" if state.put_off else ""
         said.append(f"{state.waiting} suspicions were not looked into in time{alike}; --resume goes on with them")
+    if state.unpolished:
+        said.append(f"{state.unpolished} findings have no short script yet, for want of time; --resume goes on with them")
     return said
 
 

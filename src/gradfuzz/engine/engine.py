@@ -171,8 +171,9 @@ class Engine:
         return self.state
 
     def _unfinished(self, triage: Triage) -> bool:
-        """Suspicions are waited for. What the reference is asked out of mere curiosity is, too, where no clock ends the campaign."""
-        return triage.waiting > 0 or (self.state.deadline is None and triage.inquiries.waiting > 0)
+        """Suspicions are waited for, and findings that are polished. What the reference is asked out of mere curiosity is, too, where no
+        clock ends the campaign."""
+        return triage.unfinished or (self.state.deadline is None and triage.inquiries.waiting > 0)
 
     def _close(self, status: str) -> None:
         if self.triage is not None:
@@ -191,7 +192,7 @@ class Engine:
         """Whether the rest of the time belongs to what is under way and to what is suspected."""
         if self.state.deadline is None:
             return False
-        if self.triage is None or not self.triage.waiting:
+        if self.triage is None or not self.triage.unfinished:
             closing = min(self._closing, LAST_BATCH)
         else:
             closing = min(self._last_part, max(self._closing, self._owed(self.triage) / self.pool.size))
@@ -268,7 +269,7 @@ class Engine:
         self.state.restarts = self.pool.restarts
         self._account()
         if self.triage is not None:
-            self.state.put_off = self.triage.put_off
+            self.state.put_off, self.state.unpolished = self.triage.put_off, self.triage.unpolished
             self.state.asked, self.state.wondered = self.triage.asked, self.triage.wondered
             self.state.asking = self.triage.inquiries.spent
         if self.store is not None and time.monotonic() - self._kept > KEEP_EVERY:
@@ -292,8 +293,8 @@ class Engine:
         return self.state.deadline is not None and self._owed(triage) > self._closing * self.pool.size
 
     def _owed(self, triage: Triage) -> float:
-        """Seconds of the processor that what is suspected will take, at what it has cost so far."""
-        return triage.undone * self.pool.jobs.spent_urgently / triage.done if triage.done >= A_FEW else 0.0
+        """Seconds of the processor that what is suspected and found will take, at what it has cost so far."""
+        return triage.owed * self.pool.jobs.spent_urgently / triage.done if triage.done >= A_FEW else 0.0
 
     def _keep(self, store: Store) -> None:
         self._kept = time.monotonic()

@@ -65,6 +65,7 @@ class State:
     findings: list[Finding] = field(default_factory=list)
     waiting: int = 0
     put_off: int = 0  # of those: most likely other sights of what was met before
+    unpolished: int = 0  # findings whose short scripts and surroundings are still to come
     asked: Counter[str] = field(default_factory=Counter)  # what the reference said to suspicions
     wondered: Counter[str] = field(default_factory=Counter)  # and where nothing was suspected
     asking: dict[str, float] = field(default_factory=dict)  # seconds of the processor that asking it took, by what for

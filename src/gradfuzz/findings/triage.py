@@ -31,6 +31,9 @@ CONFIRM_LIMIT = 90.0
 ABOUT_NUMBERS = (GRADIENT, ACCURACY, NONFINITE, KINK, PRECISION, WAY, TAIL)
 # A key that was dismissed this often is not looked into again: elsewhere the same function may still be wrong.
 DISMISSED_OFTEN = 3
+DEATHS = "process"  # the oracle of what took its process down, which has a post-mortem instead
+# Of all the work on a finding, the part that is its short script and what lies around it.
+POLISH = 0.5
 
 
 class Pending(Protocol):
@@ -55,6 +58,10 @@ class Keeper(Protocol):
     def met_again(self, campaign: int, key: str, times: int = 1) -> None: ...
 
     def settle(self, campaign: int, key: str, final: str, finding: Finding | None = None) -> int: ...
+
+    def refine(self, campaign: int, finding: Finding) -> None: ...
+
+    def findings(self, campaign: int) -> Sequence[Finding]: ...
 
     def wonder(self, campaign: int, question: Suspicion) -> int: ...
 
@@ -103,7 +110,7 @@ class Triage:
         self.done = 0  # cases of which all is known
         self._dismissed: Counter[str] = Counter()  # by key
         self._confirming: dict[int, Case] = {}  # by job
-        self.writing: Writing[Case] = Writing(pool, self._ready)
+        self.writing = Writing(pool)
 
     @property
     def waiting(self) -> int:
@@ -113,6 +120,21 @@ class Triage:
     def undone(self) -> int:
         """How many are still to be looked into, or are at this moment, by workers."""
         return sum(case.finding is None and not isinstance(case.report, Death) for case in self.pending.values())
+
+    @property
+    def unpolished(self) -> int:
+        """How many findings are being polished, or wait to be."""
+        return self.writing.unpolished
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether anything waits to be looked into or to be polished."""
+        return bool(self.waiting or self.unpolished)
+
+    @property
+    def owed(self) -> float:
+        """As how many of the cases that are done what is still to be done will take workers."""
+        return self.undone + POLISH * self.unpolished
 
     @property
     def put_off(self) -> int:
@@ -137,6 +159,9 @@ class Triage:
         for case in cases:
             with contextlib.suppress(ProgramError):
                 self._begin(case.key, case.report.check(language))
+        for finding in self.store.findings(self.campaign):
+            if finding.confirmed and finding.short is None and finding.landscape is None and finding.verdict.oracle != DEATHS:
+                self._polish(finding)
         for number, question in self.store.questions(self.campaign).items():
             with contextlib.suppress(ProgramError):
                 self._wonder(number, question.check(language))
@@ -205,7 +230,7 @@ class Triage:
 
         def ended(seen: Confirmed | None, proof: Proof) -> None:
             if seen is not None:
-                self.writing.begin(case, self._with_proof(self._finding(suspicion.api, seen, confirmed=True), proof))
+                self._prove(case, self._with_proof(self._finding(suspicion.api, seen, confirmed=True), proof))
                 return
             unseen = Confirmed(suspicion.mutant, suspicion.edits, suspicion.verdict, suspicion.rule)
             self._ready(case, replace(self._finding(suspicion.api, unseen, confirmed=False), proof=proof))
@@ -237,7 +262,10 @@ class Triage:
         elif finding.kind in ABOUT_NUMBERS and finding.verdict.order:
             self._ask(case, finding)
         else:
-            self.writing.begin(case, finding)
+            self._prove(case, finding)
+
+    def _prove(self, case: Case, finding: Finding) -> None:
+        self.writing.prove(finding, lambda proven: self._ready(case, proven))
 
     def _ask(self, case: Case, finding: Finding) -> None:
         """What the reference says decides, where it says anything. Of two ways that differ either may be the wrong one."""
@@ -260,7 +288,7 @@ class Triage:
         elif finding.refuted:
             self._ready(case, replace(finding, confirmed=False))
         else:
-            self.writing.begin(case, finding)
+            self._prove(case, finding)
 
     def _with_proof(self, finding: Finding, proof: Proof) -> Finding:
         finding = replace(finding, proof=proof)
@@ -319,6 +347,11 @@ class Triage:
                 self.known[final] = filed.confirmed
             if filed.confirmed:
                 self.found(replace(filed, times=times))
+                if not isinstance(case.report, Death):
+                    self._polish(filed)
+
+    def _polish(self, finding: Finding) -> None:
+        self.writing.polish(finding, lambda polished: self.store.refine(self.campaign, polished))
 
     def collect(self) -> None:
         """Take in what was found out on the side: proofs, and post-mortems, of which there is one desk, so that they come in turn."""
@@ -336,8 +369,6 @@ class Triage:
         """The end: what is ready does not wait for its turn any longer."""
         self.desk.close()
         self.inquiries.close()
-        for case, finding in self.writing.unfinished():
-            case.finding = finding
         for case in list(self.pending.values()):
             if case.finding is not None and self.pending.get(case.key) is case:
                 self._settle(case, case.finding)

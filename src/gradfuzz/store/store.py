@@ -202,6 +202,11 @@ class Store(Records):
             )  # fmt: skip
             self._write("delete from suspicions where campaign = ? and key = ?", campaign, key)
 
+    def refine(self, campaign: int, finding: Finding) -> None:
+        """A finding that is there, with more to tell of it."""
+        document = json.dumps(finding.to_json(), default=_plain)
+        self._write("update findings set document = ? where campaign = ? and id = ?", document, campaign, finding.id)
+
     def settle(self, campaign: int, key: str, final: str, finding: Finding | None = None) -> int:
         """A suspicion turned out to be the finding `final`, a new one or one that is there; returns the times it was met.
 
