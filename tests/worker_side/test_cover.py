@@ -42,6 +42,16 @@ def test_all_kinds_of_things_are_varied():
     assert any(name.startswith("option") for name in names) and any(name.startswith("argument") for name in names)
 
 
+@pytest.mark.parametrize("shape, wanted", [
+    ("(3, 3)", {"tall": (5, 3), "wide": (3, 5)}), ("(2, 6)", {"tall": (4, 2)}), ("(6,)", {}), ("(2, 3, 3)", {}), ("(0, 3)", {}),
+])  # fmt: skip
+def test_a_matrix_is_tall_and_wide_once(shape, wanted):
+    program = parse(f'x = tensor({shape}, "float64", normal(seed=1))\ny = torch.trace(x)\n', language_for("torch"))
+    sizes = next(f for f in Design(program, lambda func: [], Cover()).factors if f.name == "size")
+    made = {name: apply_all(program, [edit]).inputs["x"].shape for name, edit in sizes.levels if name in ("tall", "wide")}
+    assert made == wanted
+
+
 def test_what_is_a_matter_of_numbers_alone_comes_with_the_seed():
     """Where another shape costs a compilation, all kinds of numbers and equal ones are tried by themselves before anything else is."""
     design = Design(PROGRAM, menu, Cover(), 32)

@@ -13,6 +13,9 @@ from gradfuzz.program.model import Program
 
 # Of the sizes of a Program so many are varied systematically.
 MOST_SIZES = 3
+# Rows that a tall matrix has more than columns: formulas that count one along the other are right by chance for one more.
+TALLER = 2
+MATRIX = 2  # dimensions
 MUTANT_ELEMENTS = min(MAX_ELEMENTS, 2**16)
 
 
@@ -65,7 +68,8 @@ def _draw_rank(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
 
 
 def _factors(program: Program, menu: Menu) -> Iterator[Factor]:
-    """The size classes: a number, nothing, one element, one more, another dimension; each input spread over the others."""
+    """The size classes: a number, nothing, one element, one more, another dimension; a tall matrix and a wide one; each input spread over
+    the others."""
     inputs = program.inputs
     sizes = sorted({n for r in inputs.values() for n in r.shape})
     levels = [(f"{old} to {new}", Edit("size", old, new)) for old in sizes[:MOST_SIZES] for new in (0, 1, old + 1) if new != old]
@@ -73,7 +77,19 @@ def _factors(program: Program, menu: Menu) -> Iterator[Factor]:
     levels += [(f"{name} a number", Edit("shape", name, [])) for name, r in inputs.items() if r.shape]
     if len(inputs) > 1:
         levels += [(f"{name} spread", Edit("shape", name, [1] * len(r.shape))) for name, r in inputs.items() if r.elements > 1]
+    levels += _oblong(program)
     yield Factor("size", tuple(level for level in levels if _bounded(program, level[1])))
+
+
+def _oblong(program: Program) -> list[tuple[str, Edit]]:
+    """The one matrix of a Program as a tall one and as a wide one; of two neither fits the other any more."""
+    matrices = [(name, r.shape) for name, r in program.inputs.items() if len(r.shape) == MATRIX]
+    if len(matrices) != 1 or any(r.structure is not None for r in program.inputs.values()):
+        return []
+    (name, (rows, columns)), side = matrices[0], min(matrices[0][1])
+    tall = [("tall", Edit("shape", name, [side + TALLER, side]))] if side and rows < columns + TALLER else []
+    wide = [("wide", Edit("shape", name, [side, side + TALLER]))] if side and columns < rows + TALLER else []
+    return tall + wide
 
 
 _APPLY: dict[str, Apply] = {
