@@ -150,6 +150,16 @@ def _fits_alone(row, name, found):
     return _fits(row, name, "", found)
 
 
+def test_a_function_is_most_likely_wrong_for_one_reason_under_all_its_names():
+    function = homes()["jax"].function
+
+    def cause(api):
+        return probable_cause(finding_key(api, "", verdict()), function)
+
+    assert cause("jax.lax.tanh") == cause("jax.numpy.tanh") == cause("jax.lax.tanh_p.bind") != cause("jax.numpy.sinh")
+    assert cause("jax.scipy.stats.beta.pdf") != cause("jax.scipy.stats.norm.pdf")
+
+
 def test_other_orders_and_nestings_of_the_same_modes_have_one_probable_cause():
     def cause(**more):
         return probable_cause(finding_key("torch.add", "AddBackward0", verdict(**more)))

@@ -24,7 +24,7 @@ from gradfuzz.oracles.verdict import ACCURACY, GRADIENT, KINK, NONFINITE, PRECIS
 from gradfuzz.pool.executor import Event, Executor
 from gradfuzz.pool.launch import Launch
 from gradfuzz.reference.desk import Desk
-from gradfuzz.targets.homes import language_for
+from gradfuzz.targets.homes import home_of, language_for
 
 CONFIRM_LIMIT = 90.0
 # What is about the size of a derivative: the reference has something to say to it.
@@ -201,7 +201,7 @@ class Triage:
 
     def _met_before(self, key: str) -> bool:
         """Whether the probable cause of a key was met before, at its order or below; from now on it was."""
-        cause = probable_cause(key)
+        cause = probable_cause(key, home_of(self.launch.target).function)
         if cause is None:
             return False
         name, order = cause

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
+import re
 import sys
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -62,6 +63,11 @@ class Home:
             if path.stem != "names":
                 found.update(_read(path))
         return found
+
+    def function(self, path: str) -> str:
+        """The function's own name in the path of an API: its last part, unless names.json says which."""
+        matches = (re.fullmatch(pattern, path) for pattern in self.data("names").get("functions", ()))
+        return next((match["name"] for match in matches if match), path.rsplit(".", 1)[-1])
 
     def language(self, modules: tuple[str, ...] = ()) -> Language:
         """What Programs for this library may say; `modules` are the user's own."""

@@ -6,7 +6,6 @@ what its namespaces have under that name.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -40,8 +39,7 @@ def _forms(target: Target, call: Call) -> Iterator[Call]:
     names = homes()[target.name].data("names") if target.name in homes() else {}
     if not _odd(target, call.func, names):
         return
-    matches = (re.fullmatch(pattern, call.func) for pattern in names.get("functions", ()))
-    name = next((match["name"] for match in matches if match), call.func.rsplit(".", 1)[-1])
+    name = homes()[target.name].function(call.func)
     short = next((name[len(prefix) :] for prefix in names.get("prefixes", ()) if name.startswith(prefix)), name)
 
     def distance(path: str) -> tuple[bool, bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.oracles.verdict import Verdict
@@ -29,9 +30,10 @@ def finding_key(api: str, rule: str, verdict: Verdict) -> str:
     return f"{verdict.subject or rule or api}|{mark(verdict)}"
 
 
-def probable_cause(key: str) -> tuple[str, int] | None:
+def probable_cause(key: str, function: Callable[[str], str] = str) -> tuple[str, int] | None:
     """What a key of wrong numbers is most likely about, and its order: a rule that is wrong in some modes is wrong in them at other
-    orders and in other nestings of them, too. None for errors and deaths, whose keys tell neither orders nor scenarios apart.
+    orders and in other nestings of them, too, and so is a function under each of its names (`function`: the name behind a path). None
+    for errors and deaths, whose keys tell neither orders nor scenarios apart.
     """
     parts = key.split("|")
     if len(parts) != NUMBERED:
@@ -39,6 +41,7 @@ def probable_cause(key: str) -> tuple[str, int] | None:
     subject, kind, order, name, _ = parts
     try:
         scenario = Scenario.named(name)
+        subject = function(subject).replace("_", "").lower() if "." in subject else subject
         return "|".join([subject, kind, "".join(sorted(set(scenario.modes))), scenario.way, scenario.device]), int(order)
     except (GradfuzzError, ValueError):  # a stranger's store
         return None
