@@ -52,6 +52,13 @@ def test_a_matrix_is_tall_and_wide_once(shape, wanted):
     assert made == wanted
 
 
+@pytest.mark.parametrize("structure, expanded", [("None", True), ('"positive"', True), ('"symmetric"', False), ('"lower"', False)])
+def test_rows_of_a_structured_matrix_share_no_memory(structure, expanded):
+    text = f'x = tensor((3, 3), "float64", normal(seed=1), structure={structure})\ny = torch.trace(x)\n'
+    layouts = next(f for f in Design(parse(text, language_for("torch")), lambda func: [], Cover()).factors if f.name == "layout")
+    assert ("expanded" in dict(layouts.levels)) is expanded
+
+
 def test_what_is_a_matter_of_numbers_alone_comes_with_the_seed():
     """Where another shape costs a compilation, all kinds of numbers and equal ones are tried by themselves before anything else is."""
     design = Design(PROGRAM, menu, Cover(), 32)
