@@ -51,6 +51,15 @@ def test_gradfuzz_sees_the_bug_of_nested_forward_mode_in_pytorch(torch_target):
     assert "forward-over-forward" in finding.names and finding.order == 2
 
 
+@pytest.mark.parametrize("name, order", [("wrong_jvp_and_second", 2), ("wrong_third", 3)])
+def test_a_wrong_nesting_does_not_hide_what_others_do_higher_up(torch_target, name, order):
+    """Below, only nestings that begin with forward mode are wrong: reverse mode is examined further."""
+    by_order = {k: {s for f in seen(torch_target, name, order=order).findings if f.order == k for s in f.names} for k in (order - 1, order)}
+    reverse = pure("r", order - 1).name
+    assert by_order[order - 1] and reverse not in by_order[order - 1] and all(s.endswith("forward") for s in by_order[order - 1])
+    assert pure("r", order).name in by_order[order] and all(s.endswith("reverse") for s in by_order[order])
+
+
 def test_a_derivative_that_is_not_a_number_is_caught_and_its_twin_is_not(torch_target):
     (finding,) = seen(torch_target, "nan_at_zero", "planted(normal(seed=1), 0.0, 2)", 1).findings
     assert finding.kind == "nonfinite" and finding.names == ["reverse"]
