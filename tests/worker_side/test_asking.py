@@ -36,7 +36,7 @@ def asked(f, slope, count):
 
 def among(sizes, end):
     low, high = FAR_OUT[end]
-    return [bool(((low < x) & (x < high)).any()) for x in sizes]
+    return [bool(((low < x) & (x <= high)).any()) for x in sizes]
 
 
 def test_one_question_about_each_size():

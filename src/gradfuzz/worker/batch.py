@@ -160,7 +160,7 @@ def far_out(seen: Examination) -> list[str]:
     if seen.trial is None or seen.findings or seen.outcome not in (AGREE, INCONCLUSIVE):
         return []
     sizes = [np.abs(x) for x in seen.trial.inputs]
-    return [end for end, (low, high) in FAR_OUT.items() if any(bool(((low < size) & (size < high)).any()) for size in sizes)]
+    return [end for end, (low, high) in FAR_OUT.items() if any(bool(((low < size) & (size <= high)).any()) for size in sizes)]
 
 
 def question(edits: list[Edit], options: Options, seen: Examination, index: int) -> list[dict[str, Any]]:
