@@ -72,6 +72,20 @@ def test_lower_precision_is_judged_against_double(torch_target):
     assert good.outcome == "agree" and good.verdicts[-1].oracle == "precision"
 
 
+HUGE = 'x = tensor((3,), "float32", listed([1e20, 2e20, 3.0]))\ny = {}\n'
+
+
+def test_a_derivative_that_an_overflow_on_the_way_has_made_nothing_is_wrong(torch_target):
+    """The root of 5e40 is inside the range of single precision, and so is its gradient; zero is none."""
+    seen = examine(torch_target, parse(HUGE.format("torch.sqrt(torch.sum(x * x))"), torch_target.language), Options())
+    assert [(f.kind, f.names) for f in seen.findings] == [("precision", ["reverse"])]
+
+
+@pytest.mark.parametrize("text", ["torch.sum(x * x)", "torch.logsumexp(x, 0)", "torch.sqrt(torch.sum(x * 1e-20 * x))"])
+def test_an_overflow_of_the_output_itself_or_none_is_not(torch_target, text):
+    assert not examine(torch_target, parse(HUGE.format(text), torch_target.language), Options()).findings
+
+
 def test_running_out_of_memory_in_backward_is_named(torch_target):
     """In a worker the address space is limited, so the allocation fails as an exception: see the pool's tests for that."""
     refusal = torch_target.classify(RuntimeError("[enforce fail at alloc_cpu.cpp:1] DefaultCPUAllocator: can't allocate memory"))
