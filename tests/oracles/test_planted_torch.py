@@ -1,9 +1,12 @@
 """Planted bugs in real PyTorch functions: each is caught and named, and its healthy twin is not."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
+from gradfuzz.findings.inside.confirm import confirm
+from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import parse
 from gradfuzz.targets.base.scenario import FORWARD, REVERSE, pure
@@ -142,3 +145,14 @@ def test_a_tangent_that_half_precision_cannot_hold_is_no_finding(torch_target):
     seen = [examine(torch_target, program, Options(1, salt=salt)) for salt in range(12)]
     broken = [s for s in seen if not all(math.isfinite(s.trial.number(s.trial.outcome(m))) for m in (REVERSE, FORWARD))]
     assert broken and not any(s.findings for s in seen)
+
+
+@pytest.mark.parametrize("name, scenario", [("wrong_third", "reverse-over-reverse-over-reverse"), ("healthy", "forward-over-forward")])
+def test_a_finding_goes_down_to_the_order_that_explains_it_and_no_other(torch_target, name, scenario):
+    """Nested forward mode is wrong at order two, which says nothing of a third derivative in reverse mode."""
+    program = parse(TEXT.format(name=name, values="uniform(0.5, 2.0, seed=1)"), torch_target.language)
+    only = None if name == "wrong_third" else frozenset([REVERSE, FORWARD, pure("r", 2), pure("f", 3)])
+    options = Options(3, only)
+    verdict = next(v for v in examine(torch_target, program, options).findings if v.order == 3)
+    confirmed = confirm(torch_target, Suspicion(f"planted_torch.{name}", program, (), replace(options, scenarios=None), verdict), 2.0)
+    assert confirmed is not None and scenario in confirmed.verdict.names
