@@ -6,6 +6,7 @@ import math
 import time
 from collections import Counter
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Callable
 
 import numpy as np
@@ -123,7 +124,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
         if time.process_time() - began <= MOST_SECONDS:
             follow(target, job, seed, scent, progress, counts, found)
     progress.write(job["id"], job["count"], counts)
-    return {"counts": counts, **tally.to_json(), "questions": sum(questions.values(), []), "cpu": time.process_time() - began}
+    return {"counts": counts, **tally.to_json(), "questions": [*chain(*questions.values())], "cpu": time.process_time() - began}
 
 
 def follow(
