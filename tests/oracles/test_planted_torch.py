@@ -1,9 +1,12 @@
 """Planted bugs in real PyTorch functions: each is caught and named, and its healthy twin is not."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
+from gradfuzz.findings.inside.confirm import confirm
+from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import parse
 from gradfuzz.targets.base.scenario import FORWARD, REVERSE, pure
@@ -51,6 +54,15 @@ def test_gradfuzz_sees_the_bug_of_nested_forward_mode_in_pytorch(torch_target):
     assert "forward-over-forward" in finding.names and finding.order == 2
 
 
+@pytest.mark.parametrize("name, order", [("wrong_jvp_and_second", 2), ("wrong_third", 3)])
+def test_a_wrong_nesting_does_not_hide_what_others_do_higher_up(torch_target, name, order):
+    """Below, only nestings that begin with forward mode are wrong: reverse mode is examined further."""
+    by_order = {k: {s for f in seen(torch_target, name, order=order).findings if f.order == k for s in f.names} for k in (order - 1, order)}
+    reverse = pure("r", order - 1).name
+    assert by_order[order - 1] and reverse not in by_order[order - 1] and all(s.endswith("forward") for s in by_order[order - 1])
+    assert pure("r", order).name in by_order[order] and all(s.endswith("reverse") for s in by_order[order])
+
+
 def test_a_derivative_that_is_not_a_number_is_caught_and_its_twin_is_not(torch_target):
     (finding,) = seen(torch_target, "nan_at_zero", "planted(normal(seed=1), 0.0, 2)", 1).findings
     assert finding.kind == "nonfinite" and finding.names == ["reverse"]
@@ -61,6 +73,20 @@ def test_lower_precision_is_judged_against_double(torch_target):
     text = 'x = tensor((2, 3), "float32", uniform(0.5, 2.0, seed=1))\ny = planted_torch.{}(x)\n'
     good = examine(torch_target, parse(text.format("healthy"), torch_target.language), Options())
     assert good.outcome == "agree" and good.verdicts[-1].oracle == "precision"
+
+
+HUGE = 'x = tensor((3,), "float32", listed([1e20, 2e20, 3.0]))\ny = {}\n'
+
+
+def test_a_derivative_that_an_overflow_on_the_way_has_made_nothing_is_wrong(torch_target):
+    """The root of 5e40 is inside the range of single precision, and so is its gradient; zero is none."""
+    seen = examine(torch_target, parse(HUGE.format("torch.sqrt(torch.sum(x * x))"), torch_target.language), Options())
+    assert [(f.kind, f.names) for f in seen.findings] == [("precision", ["reverse"])]
+
+
+@pytest.mark.parametrize("text", ["torch.sum(x * x)", "torch.logsumexp(x, 0)", "torch.sqrt(torch.sum(x * 1e-20 * x))"])
+def test_an_overflow_of_the_output_itself_or_none_is_not(torch_target, text):
+    assert not examine(torch_target, parse(HUGE.format(text), torch_target.language), Options()).findings
 
 
 def test_running_out_of_memory_in_backward_is_named(torch_target):
@@ -119,3 +145,14 @@ def test_a_tangent_that_half_precision_cannot_hold_is_no_finding(torch_target):
     seen = [examine(torch_target, program, Options(1, salt=salt)) for salt in range(12)]
     broken = [s for s in seen if not all(math.isfinite(s.trial.number(s.trial.outcome(m))) for m in (REVERSE, FORWARD))]
     assert broken and not any(s.findings for s in seen)
+
+
+@pytest.mark.parametrize("name, scenario", [("wrong_third", "reverse-over-reverse-over-reverse"), ("healthy", "forward-over-forward")])
+def test_a_finding_goes_down_to_the_order_that_explains_it_and_no_other(torch_target, name, scenario):
+    """Nested forward mode is wrong at order two, which says nothing of a third derivative in reverse mode."""
+    program = parse(TEXT.format(name=name, values="uniform(0.5, 2.0, seed=1)"), torch_target.language)
+    only = None if name == "wrong_third" else frozenset([REVERSE, FORWARD, pure("r", 2), pure("f", 3)])
+    options = Options(3, only)
+    verdict = next(v for v in examine(torch_target, program, options).findings if v.order == 3)
+    confirmed = confirm(torch_target, Suspicion(f"planted_torch.{name}", program, (), replace(options, scenarios=None), verdict), 2.0)
+    assert confirmed is not None and scenario in confirmed.verdict.names

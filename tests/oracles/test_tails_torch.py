@@ -24,7 +24,7 @@ def test_the_tails_are_asked_about_at_orders_one_and_two(torch_target, shape, or
     seed = parse(SEED.format(shape=shape), torch_target.language)
     job = {"program": to_json(seed), "api": "torch.atan", "rng": "0", "weights": {}, "start": 0, "count": 40, "id": 1, "number": 1,
            "depth": Depth(((1, 2),)).to_json(), "cover": Cover().to_json()}  # fmt: skip
-    questions = run_batch(torch_target, job, Silent(), lambda suspicion: None)["questions"]
+    questions = [q for q in run_batch(torch_target, job, Silent(), lambda suspicion: None)["questions"] if q["edits"]]
     numbers = [edit[2]["args"][0] for question in questions for edit in question["edits"] if edit[0] == "values"]
-    tails = [q for q, args in zip(questions[1:], numbers) if isinstance(args, list) and max(args) > 25]
+    tails = [q for q, args in zip(questions, numbers) if isinstance(args, list) and max(args) > 25]
     assert [len(q["scenarios"][0].split("-over-")) for q in tails] == orders

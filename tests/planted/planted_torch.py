@@ -76,6 +76,40 @@ class WrongSecond(Healthy):
         return grad * 3 * x * x.detach()
 
 
+class WrongJvpAndSecond(WrongSecond):
+    """Wrong in forward mode at once, and in reverse mode at the second derivative: two bugs."""
+
+    @staticmethod
+    def jvp(ctx, tangent):
+        return WrongJvp.jvp(ctx, tangent)
+
+
+class ForgetfulSquare(torch.autograd.Function):
+    """x², whose gradient is differentiated as if it were constant."""
+
+    @staticmethod
+    def forward(x):
+        return x**2
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0])
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * 2 * x.detach()
+
+
+class WrongThird(Healthy):
+    """Right twice in reverse mode; the third derivative is gone."""
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * 3 * ForgetfulSquare.apply(x)
+
+
 class Segfault(Healthy):
     @staticmethod
     def backward(ctx, grad):
@@ -188,6 +222,14 @@ def wrong_jvp(x):
 
 def wrong_second(x):
     return WrongSecond.apply(x)
+
+
+def wrong_jvp_and_second(x):
+    return WrongJvpAndSecond.apply(x)
+
+
+def wrong_third(x):
+    return WrongThird.apply(x)
 
 
 def wrong_output(x):

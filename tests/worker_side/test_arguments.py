@@ -8,12 +8,13 @@ import numpy as np
 from gradfuzz.mutate.draw import draw_edits
 from gradfuzz.mutate.edits import Edit, apply, counted_as
 from gradfuzz.mutate.numbers import VALUE_STRATEGIES, other_values
-from gradfuzz.mutate.sorts.arguments import _nothing_factors, _option_factors, draw_argument, draw_naming, draw_option
+from gradfuzz.mutate.sorts.arguments import _given_factors, _nothing_factors, _option_factors, draw_argument, draw_naming, draw_option
 from gradfuzz.program import gate, parse, to_text
 from gradfuzz.program.codec import from_json, to_json, values_to_json
 from gradfuzz.program.model import Values
 from gradfuzz.program.values import materialise
 from gradfuzz.targets.base.errors import KINDS, error_kind
+from gradfuzz.targets.base.parameters import overloads
 from gradfuzz.targets.base.protocol import Parameter
 from gradfuzz.targets.homes import language_for
 
@@ -134,3 +135,30 @@ def test_a_tensor_that_need_not_be_given_is_left_out():
     (alone,) = left_out("layer_norm(x, bias=a)")
     assert alone.splitlines()[-1] == "y = torch.nn.functional.layer_norm(x, bias=None)" and "a = tensor" not in alone
     assert left_out("layer_norm(x)") == [] and left_out("layer_norm(a)") == []
+
+
+def test_a_tensor_that_need_not_be_given_is_given():
+    """Samples made of signatures leave weights and masks out: the tensor that is there may stand for them."""
+    text = 'x = tensor((3,), "float64", normal(seed=1))\ny = torch.nn.functional.{}\n'
+    way = (
+        Parameter("input", "tensor", True),
+        Parameter("weight", "tensor", False, nothing=True),
+        Parameter("p", "float", False, default=1.0),
+    )
+
+    def given(call):
+        program = parse(text.format(call), LANGUAGE)
+        changed = [apply(program, edit) for f in _given_factors(program, lambda func: [way]) for _, edit in f.levels]
+        assert all(gate.check(from_json(to_json(p)), LANGUAGE) == p for p in changed)
+        return [to_text(p).splitlines()[-1] for p in changed]
+
+    assert given("layer_norm(x)") == ["y = torch.nn.functional.layer_norm(x, weight=x)"]
+    assert given("layer_norm(x, weight=x)") == given("layer_norm(x, x)") == given("layer_norm()") == []
+
+
+def test_signatures_say_which_tensors_need_not_be_given():
+    def weighed(a, b: "ArrayLike | None" = None, axis=None, dtype: "DTypeLike | None" = None, out: None = None):  # noqa: F821
+        return a
+
+    ((*_, weights, axis, dtype, out),) = overloads(weighed)
+    assert (weights.kind, weights.nothing) == ("tensor", True) and not any(p.nothing for p in (axis, dtype, out))

@@ -2,11 +2,13 @@
 
 from itertools import combinations
 
+import numpy as np
 import pytest
 
 from gradfuzz.mutate.cover import FIRST_WIDTH, WIDTH, Cover, Design
 from gradfuzz.mutate.edits import apply_all
 from gradfuzz.program.parse import parse
+from gradfuzz.program.values import materialise
 from gradfuzz.targets.base.protocol import Parameter
 from gradfuzz.targets.homes import language_for
 
@@ -57,6 +59,15 @@ def test_rows_of_a_structured_matrix_share_no_memory(structure, expanded):
     text = f'x = tensor((3, 3), "float64", normal(seed=1), structure={structure})\ny = torch.trace(x)\n'
     layouts = next(f for f in Design(parse(text, language_for("torch")), lambda func: [], Cover()).factors if f.name == "layout")
     assert ("expanded" in dict(layouts.levels)) is expanded
+
+
+def test_a_square_matrix_is_a_unit_matrix_once_and_nothing_else_is():
+    text = 'x = tensor((2, 3, 3), "float64", normal(seed=1))\nw = tensor((3, 4), "float64", normal(seed=2))\ny = torch.matmul(x, w)\n'
+    program = parse(text, language_for("torch"))
+    levels = {factor.name: dict(factor.levels) for factor in Design(program, menu, Cover()).factors if factor.name.startswith("numbers")}
+    assert "a unit matrix" not in levels["numbers of w"]
+    made = materialise(apply_all(program, [levels["numbers of x"]["a unit matrix"]]).inputs["x"])
+    assert np.array_equal(made[0], np.eye(3))
 
 
 def test_what_is_a_matter_of_numbers_alone_comes_with_the_seed():

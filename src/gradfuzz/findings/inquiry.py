@@ -5,14 +5,15 @@ Nobody waits: answers are handed on when they come.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gradfuzz.findings.curiosity import Turns
 from gradfuzz.pool.executor import Event, Executor
 from gradfuzz.program import Program, to_json
 from gradfuzz.reference.desk import Desk
+from gradfuzz.targets.base.scenario import Scenario
 
 Answer = dict[str, Any]
 MEASURE_LIMIT = 30.0
@@ -52,7 +53,7 @@ class Inquiries:
         self.target, self.pool, self.desk = target, pool, desk
         self._jobs: dict[int, Inquiry] = {}
         self._at_desk: dict[int, Inquiry] = {}
-        self._curious: deque[Inquiry] = deque()  # where nothing is suspected: they wait for their turn
+        self._curious: Turns[Inquiry] = Turns()  # where nothing is suspected: they wait for their turn
         self._wondering = 0  # of these, on their way
         self._purse = 0.0  # seconds that curiosity may still take
         self._moves: dict[str, Any] = {}
@@ -81,10 +82,14 @@ class Inquiries:
         self._measure(Inquiry(to_json(program), tuple(scenarios), then, moves={}, api=program.api), element, most, fresh)
 
     def wonder(
-        self, program: Program, scenarios: Sequence[str], measured: dict[str, Any] | None, then: Callable[[Answer], None]
+        self, program: Program, scenarios: Sequence[Scenario], measured: dict[str, Any] | None, then: Callable[[Answer], None],
+        own: bool = False,
     ) -> None:  # fmt: skip
-        """The same where nothing is suspected, when there is time. `measured`: what AD gives, where a worker has said so already."""
-        self._curious.append(Inquiry(to_json(program), tuple(scenarios), then, measured, {}, urgent=False, api=program.api))
+        """The same where nothing is suspected, when there is time. `measured`: what AD gives, where a worker has said so already;
+        `own`: the Program is a seed as it is."""
+        names = tuple(s.name for s in scenarios)
+        inquiry = Inquiry(to_json(program), names, then, measured, {}, urgent=False, api=program.api)
+        self._curious.put(inquiry, program.api, max((s.order for s in scenarios), default=0), own)
         self._wonder_on()
 
     def earn(self, seconds: float) -> None:
@@ -99,7 +104,7 @@ class Inquiries:
     def _wonder_on(self) -> None:
         while self._curious and self._wondering < AT_ONCE and (self._purse > 0.0 or self.pool.idle):
             self._wondering += 1
-            inquiry = self._curious.popleft()
+            inquiry = self._curious.take()
             if inquiry.measured is None:
                 self._measure(inquiry, None, MOST_WONDERED, fresh=False)
             else:

@@ -176,7 +176,10 @@ class Triage:
         self._wonder(self.store.wonder(self.campaign, question), question, measured)
 
     def _wonder(self, number: int, question: Suspicion, measured: dict[str, Any] | None = None) -> None:
-        self.inquiries.wonder(question.mutant, question.verdict.names, measured, lambda answer: self._wondered(number, question, answer))
+        self.inquiries.wonder(
+            question.mutant, question.verdict.scenarios, measured, lambda answer: self._wondered(number, question, answer),
+            own=not question.edits,
+        )  # fmt: skip
 
     def _wondered(self, number: int, question: Suspicion, answer: Answer) -> None:
         proof = proof_from(answer)

@@ -20,6 +20,8 @@ TAILS = (38.0, -41.0, 23.0, -90.0, 31.0, -19.5, 400.0, -35.0)
 # Below the normal numbers of double, single and half precision.
 DENORMAL = (5e-324, 1e-310, 1e-40, 3e-6)
 NOT_FINITE = (float("inf"), float("-inf"), float("nan"))
+# Of larger ones the list would be long, and equal eigenvalues are met in small ones as well.
+LARGEST_MATRIX = 32
 # Numbers over all four quadrants, most of them left of the imaginary axis, where branches are; their real parts serve real types.
 AROUND = (-1.5 + 0.7j, -0.3 - 2.0j, -1.0 + 0.0j, 0.4 - 1.1j)
 
@@ -36,6 +38,13 @@ def kinds_of_numbers(v: Values) -> dict[str, Values]:
         "tiny": Values("scaled", (v, 1e-8)), "infinite": Values("planted", (v, float("inf"), 4096)),
         "around the origin": Values("choice", (AROUND,), 7),
     }  # fmt: skip
+
+
+def kinds_of_matrices(shape: tuple[int, ...]) -> dict[str, Values]:
+    """What a square matrix may be beside: all its eigenvalues and singular values are one, where formulas divide by their differences."""
+    if len(shape) < 2 or shape[-1] != shape[-2] or not 1 < shape[-1] <= LARGEST_MATRIX:
+        return {}
+    return {"a unit matrix": Values("listed", ((1.0, *[0.0] * shape[-1]),))}
 
 
 def other_values(values: Values, rng: random.Random) -> Values:

@@ -17,7 +17,7 @@ from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, INTERNAL, IN
 from gradfuzz.oracles.ways import check_ways
 from gradfuzz.program.model import COMPLEXES, FLOATS, Program
 from gradfuzz.targets.base.protocol import Outcome, Refusal, Target
-from gradfuzz.targets.base.scenario import DIRECT, FORWARD, REVERSE, Scenario
+from gradfuzz.targets.base.scenario import DIRECT, FORWARD, REVERSE, Modes, Scenario, pure
 
 NO_OUTPUT = "no floating output"
 LOW = tuple(d for d in FLOATS + COMPLEXES if d not in ("float64", "complex128"))
@@ -90,22 +90,34 @@ def examine(target: Target, program: Program, options: Options, keep_rules: bool
     low = any(t.dtype in LOW for t in program.inputs.values() if t.differentiable)
     verdicts: list[Verdict] = []
     failed: set[str] = set()
+    spoilt: set[Modes] = set()
     orders = range(1, (1 if low else options.order) + 1) if not options.own_rule else ()
     for order in orders:
-        found = _examine_order(trial, order, options, low, failed)
+        found = _examine_order(trial, order, options, low, failed, spoilt)
         verdicts.extend(found)
         findings = [v for v in found if v.is_finding]
-        if any(order > 1 or v.oracle != "status" for v in findings) or not any(v.outcome == AGREE for v in found):
+        if not _goes_on(found, findings, order):
             break  # derivatives of a wrong or unknown derivative say nothing new
-        trial.agreed.add(order)
+        if all(v.oracle == "status" for v in findings):
+            trial.agreed.add(order)
         # Where one mode raises and the other is right, nestings of the other alone go on.
-        failed |= {s.modes[0] for v in findings for s in v.scenarios if s.order == 1}
+        failed |= {s.modes[0] for v in findings for s in v.scenarios if s.order == 1 and v.oracle == "status"}
+        # So do those that are built on what is right, where another nesting is wrong: it must not hide what they do higher up.
+        spoilt |= {s.modes for v in findings for s in v.scenarios}
     ways = tuple(target.ways) if options.ways is None else options.ways
     if ways or options.device:
         verdicts.extend(_examine_ways(trial, ways, options, verdicts))
     rules = trial.point.rules() if keep_rules else []
     rule = trial.rule() if any(v.is_finding for v in verdicts) else ""
     return Examination(verdicts, rules, rule, trial=trial)
+
+
+def _goes_on(found: list[Verdict], findings: list[Verdict], order: int) -> bool:
+    """Whether an order is right, or wrong in some nestings alone and not in nested reverse mode, which the next one is held against."""
+    if any(v.oracle not in ("gradient", "status") for v in findings):
+        return False
+    at_fault = {s for v in findings for s in v.scenarios}
+    return any(v.outcome == AGREE for v in found) or (bool(findings) and pure("r", order) not in at_fault)
 
 
 def _examine_ways(trial: Trial, ways: tuple[str, ...], options: Options, verdicts: list[Verdict]) -> list[Verdict]:
@@ -132,11 +144,13 @@ def _refused(target: Target, program: Program, refusal: Refusal, options: Option
     return Examination(found or [Verdict(INVALID, "status", reason=refusal.message[:300])], error=refusal)
 
 
-def _examine_order(trial: Trial, order: int, options: Options, low: bool, failed: set[str]) -> list[Verdict]:
+def _examine_order(
+    trial: Trial, order: int, options: Options, low: bool, failed: set[str], spoilt: set[Modes]
+) -> list[Verdict]:  # fmt: skip
     verdicts: list[Verdict] = []
     ran: dict[Scenario, Outcome] = {}
     for scenario in trial.scenarios(order, options.scenarios):
-        if failed.intersection(scenario.modes):
+        if failed.intersection(scenario.modes) or any(scenario.modes[:n] in spoilt for n in range(1, order)):
             continue
         outcome = trial.outcome(scenario)
         if isinstance(outcome, Refusal):

@@ -34,6 +34,9 @@ _AGREEMENT = Verdict(AGREE, "precision", PRECISION, 1)  # what almost every muta
 # one, so many at most.
 ROOM = 16.0
 MOST_ENTRIES = 64
+# What is wrong because a sum on the way left the range is wrong by its own size or more, to this part of it.
+GONE = 0.5
+NOT_FINITE = "domain: not finite in one of the precisions"
 # Terms that cancel leave their rounding behind, which differs from one input to the next; a wrong formula is wrong alike.
 SCATTERED = 4.0
 
@@ -53,8 +56,10 @@ def check_precision(trial: Trial, ran: dict[Scenario, Outcome]) -> list[Verdict]
         return [Verdict(INCONCLUSIVE, "precision", PRECISION, 1, reason="the float64 twin has other outputs")]
     reference = next(iter(ran))
     exact = twin.attempt(reference, [direction])
-    if not isinstance(exact, Outcome) or not all(np.isfinite(o).all() for o in [*twin.outputs, *trial.outputs]):
-        return [Verdict(INCONCLUSIVE, "precision", PRECISION, 1, reason="domain: not finite in one of the precisions")]
+    if not isinstance(exact, Outcome) or not twin.finite:
+        return [Verdict(INCONCLUSIVE, "precision", PRECISION, 1, reason=NOT_FINITE)]
+    if not trial.finite:
+        return _overflown(trial, twin, direction, ran, lowest) or [Verdict(INCONCLUSIVE, "precision", PRECISION, 1, reason=NOT_FINITE)]
     if _differ(trial.outputs, twin.outputs, UNITS[lowest]):
         # Another branch was taken, or a gauge was chosen otherwise: the derivatives are of different functions.
         return [Verdict(INCONCLUSIVE, "precision", PRECISION, 1, reason="the outputs themselves differ between the precisions")]
@@ -80,6 +85,25 @@ def check_precision(trial: Trial, ran: dict[Scenario, Outcome]) -> list[Verdict]
         else:
             verdicts.append(Verdict(INCONCLUSIVE, "precision", PRECISION, 1, [scenario], "the modes differ in float64 already"))
     return verdicts or [_AGREEMENT]
+
+
+def _overflown(trial: Trial, twin: Trial, direction: Vec, ran: dict[Scenario, Outcome], lowest: str) -> list[Verdict]:
+    """Findings where the lower precision overflows on its way to an output well inside its range, and gives a finite derivative for it.
+
+    The output says what has happened; a derivative that is as finite as a right one, and off by its own size, does not.
+    """
+    largest = LARGEST[lowest]
+    if UNITS[lowest] > UNITS["float32"] or not all(bool((np.abs(a) < largest / ROOM).all()) for a in (*twin.inputs, *twin.outputs)):
+        return []
+    found = []
+    for scenario, outcome in ran.items():
+        number, twins = trial.number(outcome), twin.attempt(scenario, [direction])
+        wanted = twin.number(twins) if isinstance(twins, Outcome) else float("nan")
+        if np.isfinite(number) and abs(number - wanted) >= GONE * abs(wanted) > 0.0:
+            bar = _bar(twin, scenario, direction, UNITS[lowest], wanted)
+            if abs(number - wanted) > CLEARLY * bar and _holds(twin, scenario, direction, largest):
+                found.append(_wrong(scenario, number, wanted, bar, lowest))
+    return found
 
 
 def twin_of(trial: Trial) -> tuple[Trial, Vec]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Callable
 
 import numpy as np
@@ -38,9 +40,10 @@ MOST_GROWN = 4
 INVALID_OFTEN = 2
 # They show the same bugs, too, and a mutant with a bug takes the time of twenty without.
 FOUND_OFTEN = 8
-# The reference is asked about a seed once, and about one mutant in so many whose numbers are below or above these sizes: there differences
-# are blind. Functions vanish at the one end and level off at the other, so that each end has a question of its own.
-FAR_OUT = (1e-6, 25.0)
+# The reference is asked about a seed once, and about one mutant in so many with numbers of each of these sizes: there differences are
+# blind. Functions level off in their tails, vanish at the one end and overflow at the other, so that each has a question of its own. Beyond
+# a tail a derivative is zero in any type, and a question there says nothing of the tail. Where few are answered, tails are.
+FAR_OUT = {"tail": (25.0, 1e4), "tiny": (0.0, 1e-6), "huge": (1e4, math.inf)}
 ASKED_EVERY = 256
 MOST_NUMBERS_ASKED = 1024  # a matrix of twenty rows, as samples are, and what becomes of it
 # What AD gives for it costs as much as examining one more mutant at most: few entries of each order that was examined.
@@ -68,10 +71,10 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     began = time.process_time()
     failed: Counter[int] = Counter()  # by family: invalid mutants
     told: Counter[int] = Counter()  # and mutants with findings
-    questions: list[dict[str, Any]] = []
+    questions: dict[str, list[dict[str, Any]]] = {end: [] for end in (*FAR_OUT, "")}
     number = job.get("number", 0)
     often = 0 if job["start"] > 0 and number % LATER_ASKS_EVERY > 0 else -(-job["count"] // ASKED_EVERY)
-    left = {"tiny": often, "large": often}  # questions about numbers of that size
+    left = dict.fromkeys(FAR_OUT, often)  # questions about numbers of that size
     scents: dict[str, Scent] = {}  # by what is wrong
     asked: set[str] = set()  # refusals that were put to the derivatives
     for index, fate in enumerate(job.get("fates", "").encode()[: job["count"]]):
@@ -108,7 +111,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
         if index == 0 or ends:
             wondered = question(edits, options, seen, index)
             left.update({end: left[end] - 1 for end in ends if index and wondered})
-            questions.extend(wondered if index >= job.get("told", 0) else ())
+            questions[ends[0] if ends else ""].extend(wondered if index >= job.get("told", 0) else ())
         if seen.findings:
             told[family] += 1
             shown.update({v.order for v in seen.findings})
@@ -121,7 +124,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
         if time.process_time() - began <= MOST_SECONDS:
             follow(target, job, seed, scent, progress, counts, found)
     progress.write(job["id"], job["count"], counts)
-    return {"counts": counts, **tally.to_json(), "questions": questions, "cpu": time.process_time() - began}
+    return {"counts": counts, **tally.to_json(), "questions": [*chain(*questions.values())], "cpu": time.process_time() - began}
 
 
 def follow(
@@ -154,13 +157,11 @@ def unasked(seen: Examination, program: Program) -> str:
 
 
 def far_out(seen: Examination) -> list[str]:
-    """At which ends some input has numbers, where nothing was found: tiny or large ones, at which functions vanish or level off."""
+    """Of which sizes some input has numbers far from one, where nothing was found."""
     if seen.trial is None or seen.findings or seen.outcome not in (AGREE, INCONCLUSIVE):
         return []
-    low, high = FAR_OUT
     sizes = [np.abs(x) for x in seen.trial.inputs]
-    ends = {"tiny": [(size < low) & (size != 0) for size in sizes], "large": [size > high for size in sizes]}
-    return [end for end, found in ends.items() if any(bool(there.any()) for there in found)]
+    return [end for end, (low, high) in FAR_OUT.items() if any(bool(((low < size) & (size <= high)).any()) for size in sizes)]
 
 
 def question(edits: list[Edit], options: Options, seen: Examination, index: int) -> list[dict[str, Any]]:

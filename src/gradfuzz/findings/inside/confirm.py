@@ -153,6 +153,12 @@ def without_tables(rules: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(rule.partition(":")[2] for rule in rules))[:MOST_RULES]
 
 
+def _explains(lower: Verdict, higher: Verdict) -> bool:
+    """Whether what is wrong at the order below may be why: an error says the same at any, a wrong number spoils what is built on it."""
+    wrong = {s.modes for s in lower.scenarios}
+    return higher.oracle == "status" or any(s.modes[: lower.order] in wrong for s in higher.scenarios)
+
+
 def _at_its_order(target: Target, suspicion: Suspicion) -> Suspicion:
     """The suspicion at the order below, where what is wrong in it shows there at ordinary numbers: nobody needs a third derivative then."""
     verdict = suspicion.verdict
@@ -161,6 +167,6 @@ def _at_its_order(target: Target, suspicion: Suspicion) -> Suspicion:
     below = replace(suspicion.options, order=verdict.order - 1)
     for program in neighbours(suspicion.mutant):
         for found in examine(target, program, below).findings:
-            if found.kind == verdict.kind:
+            if found.kind == verdict.kind and _explains(found, verdict):
                 return replace(suspicion, seed=program, edits=(), options=below, verdict=found)
     return suspicion

@@ -15,6 +15,7 @@ FRACTIONS = (0.7, 1.3)  # what is multiplied by a size and cut off, or kept in s
 # Of a long list of literals, and of a call with dozens of options, so many are varied systematically.
 MOST_LITERALS = 6
 MOST_OPTIONS = 8
+MOST_GIVEN = 4  # most of what may be None has no derivative
 
 
 def literals(program: Program) -> Iterator[tuple[list[int], Any]]:
@@ -198,6 +199,30 @@ def _nothing_factors(program: Program, menu: Menu) -> Iterator[Factor]:
         yield Factor("nothing", tuple((f"{name} at {path[1]}", Edit("nothing", path, name)) for path, name in places))
 
 
+def _giveable(program: Program, menu: Menu) -> list[tuple[list[int], list[str]]]:
+    """(statement, [parameter, tensor]) of every tensor that a call leaves at None: its first one may stand there as well."""
+    found = {}
+    for position, call in outer_calls(program):
+        tensor = next((node.name for node in call.args if isinstance(node, Ref)), None)
+        given = {key for key, _ in call.kwargs}
+        for parameter in (p for overload in menu(call.func) for p in overload[len(call.args) :]):
+            if tensor is not None and parameter.nothing and not parameter.required and parameter.name not in given:
+                found[position, parameter.name] = ([position], [parameter.name, tensor])
+    return list(found.values())
+
+
+def draw_given(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
+    places = _giveable(program, menu)
+    return Edit("set_tensor", *rng.choice(places)) if places else None
+
+
+def _given_factors(program: Program, menu: Menu) -> Iterator[Factor]:
+    """Each tensor that need not be given in its place, one at a time: weights and masks that samples do without."""
+    places = _giveable(program, menu)[:MOST_GIVEN]
+    if places:
+        yield Factor("given", tuple((f"{key} at {where[0]}", Edit("set_tensor", where, [key, name])) for where, (key, name) in places))
+
+
 def draw_dropped(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
     places = [(position, key) for position, s in enumerate(program.statements) if isinstance(s.value, Call) for key, _ in s.value.kwargs]
     if not places:
@@ -261,6 +286,12 @@ def _set_name(call: Call, value: list[Any]) -> Call:
     return Call(call.func, call.args, (*((k, v) for k, v in call.kwargs if k != key), (key, Name(path))))
 
 
+def _set_tensor(call: Call, value: list[Any]) -> Call:
+    """An argument that is a tensor of the Program."""
+    key, name = value
+    return Call(call.func, call.args, (*((k, v) for k, v in call.kwargs if k != key), (key, Ref(name))))
+
+
 def _by_name(call: Call, key: str) -> Call | None:
     """The last positional argument is given by its name."""
     if not call.args or any(k == key for k, _ in call.kwargs):
@@ -280,5 +311,6 @@ SORTS = [
     Sort("dropped", 2, draw_dropped, {"drop_keyword": on_call(_drop_keyword)}, counted=str),
     Sort("option", 5, draw_option, _SET, counted=lambda value: str(value[0]), factors=_option_factors),
     Sort("nothing", 1, draw_nothing, {"nothing": _nothing}, counted=str, factors=_nothing_factors),
+    Sort("given", 1, draw_given, {"set_tensor": on_call(_set_tensor)}, counted=lambda value: str(value[0]), factors=_given_factors),
     Sort("naming", 1, draw_naming, {"by_name": on_call(_by_name), "by_position": on_call(_by_position)}),
 ]

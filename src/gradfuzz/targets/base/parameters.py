@@ -11,6 +11,8 @@ from gradfuzz.targets.base.protocol import Overload, Parameter
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 # The docstring's lines on one parameter: its own, and those below that are blank or indented further.
 _ENTRY = r"^( *){} ?:.*(?:\n(?:\1 +.*| *(?=\n)))*"
+# How annotations call what a tensor may be given for.
+_TENSOR = re.compile(r"\b(?:Array|ArrayLike|Tensor|TensorLike|TensorType)\b")
 _WORD = re.compile(r"[\"'`]([a-zA-Z_][\w-]*)[\"'`]")
 
 
@@ -30,11 +32,18 @@ def overloads(function: Any) -> list[Overload]:
         keyword = p.kind == inspect.Parameter.KEYWORD_ONLY
         if p.name == "axis" and p.default is None:
             kind = "int"  # "all of them" is the default of reductions, one of them the option
-        found.append(Parameter(p.name, kind, required, keyword, None if required else p.default, words))
+        nothing = p.default is None and kind == "other" and _TENSOR.search(_annotation(p)) is not None
+        kind = "tensor" if nothing else kind
+        found.append(Parameter(p.name, kind, required, keyword, None if required else p.default, words, nothing))
     return [tuple(found)]
 
 
 _KINDS = {bool: "bool", int: "int", float: "float", str: "str"}
+
+
+def _annotation(parameter: inspect.Parameter) -> str:
+    """What stands behind the colon, as text; libraries write it as text or as objects."""
+    return "" if parameter.annotation is parameter.empty else str(parameter.annotation)
 
 
 def _words(name: str, doc: str, default: str) -> tuple[str, ...]:
