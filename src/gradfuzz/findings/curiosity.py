@@ -28,17 +28,12 @@ class Turns(Generic[T]):
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def put(self, question: T, api: str, order: int, own: bool) -> None:
-        """`own`: at the numbers of a seed, as they are."""
-        subject = (function_of(api), order, own)
+    def put(self, question: T, function: str, order: int, own: bool) -> None:
+        """`function`: whatever form of it is called; `own`: at the numbers of a seed, as they are."""
+        subject = (function, order, own)
         turn = self._asked[subject] + OWN_NUMBERS_WAIT * own
         self._asked[subject] += 1
         heapq.heappush(self._waiting, (turn, next(self._arrived), question))
 
     def take(self) -> T:
         return heapq.heappop(self._waiting)[-1]
-
-
-def function_of(api: str) -> str:
-    """The function behind its forms: methods, calls in place and modules of it are one."""
-    return api.rpartition(".")[2].replace("_", "").lower()

@@ -14,6 +14,7 @@ from gradfuzz.pool.executor import Event, Executor
 from gradfuzz.program import Program, to_json
 from gradfuzz.reference.desk import Desk
 from gradfuzz.targets.base.scenario import Scenario
+from gradfuzz.targets.homes import home_of
 
 Answer = dict[str, Any]
 MEASURE_LIMIT = 30.0
@@ -89,7 +90,7 @@ class Inquiries:
         `own`: the Program is a seed as it is."""
         names = tuple(s.name for s in scenarios)
         inquiry = Inquiry(to_json(program), names, then, measured, {}, urgent=False, api=program.api)
-        self._curious.put(inquiry, program.api, max((s.order for s in scenarios), default=0), own)
+        self._curious.put(inquiry, home_of(self.target).function(program.api), max((s.order for s in scenarios), default=0), own)
         self._wonder_on()
 
     def earn(self, seconds: float) -> None:

@@ -65,9 +65,10 @@ class Home:
         return found
 
     def function(self, path: str) -> str:
-        """The function's own name in the path of an API: its last part, unless names.json says which."""
+        """One name for an API in all its forms (methods, calls in place, modules): its last part, unless names.json says which."""
         matches = (re.fullmatch(pattern, path) for pattern in self.data("names").get("functions", ()))
-        return next((match["name"] for match in matches if match), path.rsplit(".", 1)[-1])
+        name = next((match["name"] for match in matches if match), path.rsplit(".", 1)[-1])
+        return name.replace("_", "").lower()
 
     def language(self, modules: tuple[str, ...] = ()) -> Language:
         """What Programs for this library may say; `modules` are the user's own."""

@@ -40,11 +40,12 @@ def _forms(target: Target, call: Call) -> Iterator[Call]:
     if not _odd(target, call.func, names):
         return
     name = homes()[target.name].function(call.func)
-    short = next((name[len(prefix) :] for prefix in names.get("prefixes", ()) if name.startswith(prefix)), name)
+    prefixes = [prefix.replace("_", "") for prefix in names.get("prefixes", ())]
+    short = next((name[len(prefix) :] for prefix in prefixes if name.startswith(prefix)), name)
 
     def distance(path: str) -> tuple[bool, bool]:
         space, _, last = path.rpartition(".")
-        return not call.func.startswith(f"{space}."), last not in (name, short)
+        return not call.func.startswith(f"{space}."), last.replace("_", "") not in (name, short)
 
     alike = dict.fromkeys((*named_alike(name, target.language), *named_alike(short, target.language)))
     for path in sorted(alike, key=distance):

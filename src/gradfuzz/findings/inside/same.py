@@ -41,7 +41,7 @@ def probable_cause(key: str, function: Callable[[str], str] = str) -> tuple[str,
     subject, kind, order, name, _ = parts
     try:
         scenario = Scenario.named(name)
-        subject = function(subject).replace("_", "").lower() if "." in subject else subject
+        subject = function(subject) if "." in subject else subject
         return "|".join([subject, kind, "".join(sorted(set(scenario.modes))), scenario.way, scenario.device]), int(order)
     except (GradfuzzError, ValueError):  # a stranger's store
         return None
