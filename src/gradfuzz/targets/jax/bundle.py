@@ -16,6 +16,7 @@ from gradfuzz.targets.base.protocol import QUICK_STEP
 from gradfuzz.targets.base.scenario import Modes
 from gradfuzz.targets.jax.derivatives import derivative
 from gradfuzz.targets.jax.ways import BY_HAND, WAYS
+from gradfuzz.targets.jax.whole import Whole
 
 # F takes its differentiable inputs and the other floating ones.
 Function = Callable[[Arrays, Arrays], tuple[Any, ...]]
@@ -36,9 +37,10 @@ NEEDS_NUMBERS = tuple(
 class JaxPlan(Plan):
     """F at given shapes and types, with what is known of its outputs before it runs."""
 
-    def __init__(self, function: Function, xs: Arrays, fixed: Arrays) -> None:
+    def __init__(self, function: Function, whole: Function, xs: Arrays, fixed: Arrays, constants: Arrays) -> None:
+        """`whole`: F of its inputs and of all that stands beside them, with all that it gives."""
         super().__init__()
-        self.function = function
+        self.function, self.whole, self.constants = function, whole, tuple(constants)
         self.direct: Function = jax.jit(function)  # its trace is shared by all direct runs
         try:
             self.avals = jax.eval_shape(self.direct, tuple(xs), tuple(fixed))
@@ -92,9 +94,7 @@ class JaxBundle(Bundle):
         return self._traced(xs, fixed, us, v, scenarios)
 
     def _traced(self, xs: Arrays, fixed: Arrays, us: Any, v: Arrays, scenarios: Sequence[Modes] | None = None) -> Answers:
-        def function(inputs: Arrays) -> tuple[Any, ...]:
-            return self.plan.function(inputs, fixed)
-
+        function = Whole(self.plan.whole, (*fixed, *self.plan.constants))
         wanted = self.scenarios if scenarios is None else scenarios
         found: Answers = {}
         if not scenarios or len(wanted[0]) > 1:

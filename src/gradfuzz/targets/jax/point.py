@@ -22,6 +22,7 @@ from gradfuzz.targets.base.scenario import DIRECT, REVERSE, Scenario
 from gradfuzz.targets.jax.bundle import JaxPlan
 from gradfuzz.targets.jax.device import on
 from gradfuzz.targets.jax.rules import Rules
+from gradfuzz.targets.jax.whole import arrays, floating
 
 Array = Any
 BFLOAT16 = jnp.bfloat16.dtype
@@ -62,9 +63,15 @@ class JaxPoint(CompiledPoint):
         """F at xs: the floating outputs, flattened."""
         return flatten(self._result(xs, fixed))
 
-    def _result(self, xs: Arrays, fixed: Arrays) -> Any:
+    def whole(self, xs: Arrays, beside: Arrays) -> tuple[Any, ...]:
+        """F at xs and at what stands beside them, fixed numbers first: all outputs, whole numbers too."""
+        return arrays(self._result(xs, beside[: len(self.fixed)], beside[len(self.fixed) :]))
+
+    def _result(self, xs: Arrays, fixed: Arrays, constants: Arrays | None = None) -> Any:
         env: Env = {**self.constants, **dict(zip(self.names, xs))}
         env.update(zip(self.fixed, fixed))
+        if constants is not None:
+            env.update(zip(self.constants, constants))
         return run_steps(self.steps, env)
 
     def choices(self, along: Vec, shift: float) -> list[Array]:
@@ -74,14 +81,17 @@ class JaxPoint(CompiledPoint):
 
     def traces(self, most_elements: int) -> bool:
         """Whether F can be traced into floating outputs of at most so many elements: a question that computes nothing."""
-        avals = JaxPlan(self.function, self.leaves, self.resting).avals
+        avals = self._planned().avals
         return bool(0 < sum(o.size for o in avals) <= most_elements)
+
+    def _planned(self) -> JaxPlan:
+        return JaxPlan(self.function, self.whole, self.leaves, self.resting, tuple(self.constants.values()))
 
     def foreseen(self) -> Arrays:
         """What the outputs look like. Nothing is computed for it."""
         plan = self._plans.find(self._key)
         if plan is None or plan.eager:  # what needs its numbers may answer in a shape that depends on them
-            plan = JaxPlan(self.function, self.leaves, self.resting)
+            plan = self._planned()
             if sum(o.size for o in plan.avals) > MAX_ELEMENTS:
                 raise ProgramError("the output is larger than a Program may make")
             self._plans.keep(self._key, plan)
@@ -162,5 +172,4 @@ class JaxPoint(CompiledPoint):
 
 def flatten(value: Any) -> tuple[Any, ...]:
     """Floating arrays inside tuples, lists, dicts and JAX's own result types, in order."""
-    leaves = [leaf for leaf in jax.tree_util.tree_leaves(value) if hasattr(leaf, "dtype")]
-    return tuple(jnp.asarray(leaf) for leaf in leaves if str(leaf.dtype) in UNITS)
+    return floating(arrays(value))

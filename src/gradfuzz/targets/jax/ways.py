@@ -1,5 +1,5 @@
-"""Other ways to the same numbers: batched, through Jacobian rows, linearised; op by op; within loops, branches and solvers; a second time;
-with a rule of a user's own.
+"""Other ways to the same numbers: batched, through Jacobian rows, linearised, input by input; op by op; within loops, branches and solvers;
+a second time; under stricter settings; with a rule of a user's own.
 
 Each has the form of `derivatives.derivative` and takes its place.
 """
@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any, Callable
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from gradfuzz.targets.base.nesting import Derivative, Many, Tensors
 from gradfuzz.targets.base.scenario import Modes
+from gradfuzz.targets.jax import around
+from gradfuzz.targets.jax.around import neighbour, paired
 from gradfuzz.targets.jax.derivatives import conjugate, derivative, inner
+from gradfuzz.targets.jax.whole import floating, whole
 
-# How a batch's other member differs from the point: enough that mixing the two would show, and nearer to zero, where most functions are
-# still inside their domain.
-NEIGHBOUR = 0.75
 # The derivative that a rule of a user's own gives to the identity: a number that no mistake makes by itself.
 SCALE = 3.0
 # Other shapes are looked for among this many.
@@ -29,13 +29,31 @@ MOST_SHAPES = 4
 
 def batched(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
     """`vmap` over a batch of two: the point, and a neighbour with other numbers throughout."""
-    batch = _paired((tuple(xs), tuple(us), tuple(v)))
-    return _first(jax.vmap(lambda xs, us, v: derivative(function, xs, modes, us, v))(*batch))
+    call, given = whole(function).operands(xs)
+    beside = given[len(xs) :]
+
+    def one(xs: Tensors, beside: Tensors, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
+        return derivative(lambda inputs: floating(call(*inputs, *beside)), xs, modes, us, v)
+
+    return _first(jax.vmap(one)(*paired((tuple(xs), beside, tuple(us), tuple(v)))))
+
+
+def batched_rest(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
+    """`vmap` over all operands but the first, which is the same for all members, as are directions and weights."""
+    call, given = whole(function).operands(xs)
+    if len(given) < 2:
+        raise NotImplementedError("there is one operand only")
+
+    def one(*rest: Any) -> tuple[Any, Any]:
+        inputs, beside = (given[0], *rest[: len(xs) - 1]), rest[len(xs) - 1 :]
+        return derivative(lambda inputs: floating(call(*inputs, *beside)), inputs, modes, us, v)
+
+    return _first(jax.vmap(one)(*paired(given[1:])))
 
 
 def jacobian(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
     """`vmap` over directions at one point, the way Jacobians are made."""
-    batch = _paired((tuple(us), tuple(v)))
+    batch = paired((tuple(us), tuple(v)))
     return _first(jax.vmap(lambda us, v: derivative(function, xs, modes, us, v))(*batch))
 
 
@@ -50,13 +68,31 @@ def linearized(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors],
     return outputs, (inner(jax.linear_transpose(push, *us[0])(weights), us[0]),)
 
 
+def apart(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
+    """Each input differentiated by itself, the others being constants: of their tangents rules are told that they are zero."""
+    if len(xs) < 2:
+        raise NotImplementedError("there is one input only")
+    if not modes:
+        return derivative(function, xs, modes, us, v)
+    outputs: Any = None
+    total: list[Any] | None = None
+    for index in range(len(xs)):
+
+        def alone(inputs: Tensors, index: int = index) -> Any:
+            return function([*xs[:index], *inputs, *xs[index + 1 :]])
+
+        outputs, result = derivative(alone, (xs[index],), modes, [(u[index],) for u in us], v)
+        total = list(result) if total is None else [a + b for a, b in zip(total, result)]
+    return outputs, tuple(total or ())
+
+
 def again(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
     """The same call again: a compiled derivative, first with other shapes and other numbers; each call gives its inputs away."""
     compiled = jax.jit(lambda xs, us, v: derivative(function, xs, modes, us, v), donate_argnums=(0, 1, 2))
     answer: Any = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it says which of the inputs it could make no use of
-        for given in (*_other_shapes(function, xs, us), _neighbour((tuple(xs), tuple(us), tuple(v))), (tuple(xs), tuple(us), tuple(v))):
+        for given in (*_other_shapes(function, xs, us), neighbour((tuple(xs), tuple(us), tuple(v))), (tuple(xs), tuple(us), tuple(v))):
             answer = compiled(*jax.tree_util.tree_map(lambda a: jnp.array(a, copy=True), given))
     outputs, result = answer
     return outputs, result
@@ -74,146 +110,34 @@ def _other_shapes(function: Many, xs: Tensors, us: Sequence[Tensors]) -> Iterato
         return
 
 
-def _neighbour(arrays: Any) -> Any:
-    return jax.tree_util.tree_map(lambda a: (a * NEIGHBOUR).astype(a.dtype), arrays)
-
-
-def _paired(arrays: Any) -> Any:
-    return jax.tree_util.tree_map(lambda a: jnp.stack([a, (a * NEIGHBOUR).astype(a.dtype)]), arrays)
-
-
 def _first(answer: Any) -> tuple[Any, Any]:
     outputs, result = jax.tree_util.tree_map(lambda a: a[0], answer)
     return outputs, result
 
 
-# In the place of F: control flow around it, which changes nothing -------------------------------------------------------------
+# Under other settings ----------------------------------------------------------------------------------------------------------
 
 
-def _around(place: Callable[[Many, Tensors], Any]) -> Derivative:
-    """The plain derivative of what stands in F's place."""
+def _under(settings: Callable[[], Sequence[AbstractContextManager[Any]]], refusing: bool = False) -> Derivative:
+    """The plain derivative while settings hold; `refusing`: F itself may refuse to run under them, and then nothing is asked."""
 
     def way(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
-        return derivative(lambda inputs: place(function, inputs), xs, modes, us, v)
+        with _all(settings()):
+            if refusing:
+                try:
+                    function(xs)
+                except Exception as error:
+                    raise NotImplementedError(f"not under these settings: {error}") from None
+            return derivative(function, xs, modes, us, v)
 
     return way
 
 
-def _checkpointed(function: Many, xs: Tensors) -> Any:
-    """`checkpoint`: F is run again in the backward pass."""
-    return jax.checkpoint(lambda *inputs: tuple(function(inputs)))(*xs)
-
-
-def _batched_inside(function: Many, xs: Tensors) -> Any:
-    """The derivative of `vmap`; `batched` is `vmap` of the derivative."""
-    return _members(jax.vmap(lambda *inputs: tuple(function(inputs)))(*_paired(tuple(xs))))
-
-
-def _scanned(function: Many, xs: Tensors) -> Any:
-    """A step of `lax.scan`, the first of two."""
-    return _members(jax.lax.scan(lambda carry, inputs: (carry, tuple(function(inputs))), 0, _paired(tuple(xs)))[1])
-
-
-def _looped(function: Many, xs: Tensors) -> Any:
-    """The only turn of a `fori_loop`."""
-    return jax.lax.fori_loop(0, 1, lambda _, carry: tuple(function(xs)), _nothing(function, xs))
-
-
-def _turned(function: Many, xs: Tensors) -> Any:
-    """The only turn of a `while_loop`, which knows forward mode alone."""
-    start = (jnp.zeros((), jnp.int32), _nothing(function, xs))
-    return jax.lax.while_loop(lambda state: state[0] < 1, lambda state: (state[0] + 1, tuple(function(xs))), start)[1]
-
-
-def _switched(function: Many, xs: Tensors) -> Any:
-    """A branch of `lax.cond` that is chosen when it runs, whatever the numbers are."""
-    low = jnp.asarray([jnp.sum(x).real < 1 for x in xs])
-    chosen = jnp.all(low | ~low)
-    return jax.lax.cond(chosen, lambda inputs: tuple(function(inputs)), lambda inputs: _nothing(function, xs), tuple(xs))
-
-
-def _solved(function: Many, xs: Tensors) -> Any:
-    """The solution of 2y = 2F by `custom_linear_solve`."""
-
-    def half(_: Any, b: Any) -> Any:
-        return jax.tree_util.tree_map(lambda a: a / 2, b)
-
-    twice = jax.tree_util.tree_map(lambda a: 2 * a, tuple(function(xs)))
-    return jax.lax.custom_linear_solve(lambda y: jax.tree_util.tree_map(lambda a: 2 * a, y), twice, half, half)
-
-
-def _rooted(function: Many, xs: Tensors) -> Any:
-    """The root of y - F by `custom_root`."""
-
-    def rest(y: Any) -> Any:
-        return jax.tree_util.tree_map(lambda a, b: a - b, y, tuple(function(xs)))
-
-    return jax.lax.custom_root(
-        rest, _nothing(function, xs), lambda f, y: jax.tree_util.tree_map(lambda a, b: a - b, y, f(y)), lambda _, y: y
-    )
-
-
-def _integrated(function: Many, xs: Tensors) -> Any:
-    """The end of y' = F after a unit of time, by `odeint`."""
-    from jax.experimental.ode import odeint
-
-    start = _nothing(function, xs)
-    if any(a.dtype != jnp.float64 for a in (*xs, *start)):
-        raise NotImplementedError("an integrator is for real numbers in double precision")
-    return _last(odeint(lambda y, t, *inputs: tuple(function(inputs)), start, jnp.asarray([0.0, 1.0]), *xs))
-
-
-def _exported(function: Many, xs: Tensors) -> Any:
-    """Through `jax.export`, with sizes that are symbols."""
-    try:
-        from jax import export
-
-        sizes = [",".join(f"n{n}" if n > 1 else str(n) for n in x.shape) for x in xs]
-        specs = export.symbolic_args_specs(tuple(xs), tuple(sizes))
-        made = export.export(jax.jit(lambda *inputs: tuple(function(inputs))))(*specs)
-    except Exception as error:  # sizes that must be known, custom calls that nobody promises to keep
-        raise NotImplementedError(f"not with symbols for sizes: {str(error).splitlines()[0] if str(error) else error!r}") from None
-    return made.call(*xs)
-
-
-def _coordinates(function: Many, xs: Tensors) -> Any:
-    """At matrices that came out of a product with COO."""
-    from jax.experimental import sparse
-
-    _all_matrices(xs)
-    made = [sparse.COO((x.ravel(), *np.indices(x.shape, np.int32).reshape(2, -1)), shape=x.shape) for x in xs]
-    return function([m @ jnp.eye(m.shape[1], dtype=m.dtype) for m in made])
-
-
-def _all_matrices(xs: Tensors) -> None:
-    if not all(x.ndim == 2 and x.size for x in xs):
-        raise NotImplementedError("coordinate form is for matrices")
-
-
-def _sparse(function: Many, xs: Tensors) -> Any:
-    """At inputs in coordinate form, where F can be run on them. Zeros are kept: they have a derivative."""
-    from jax.experimental import sparse
-
-    _all_matrices(xs)
-    try:
-        made = [sparse.BCOO((x.ravel(), np.indices(x.shape, np.int32).reshape(2, -1).T), shape=x.shape) for x in xs]
-        found = sparse.sparsify(lambda *inputs: tuple(function(inputs)))(*made)
-        return tuple(o.todense() if isinstance(o, sparse.BCOO) else o for o in found)
-    except (NotImplementedError, TypeError, ValueError, AttributeError, AssertionError) as error:
-        raise NotImplementedError(f"not in coordinate form: {error}") from None
-
-
-def _nothing(function: Many, xs: Tensors) -> tuple[Any, ...]:
-    """Zeros like F's outputs."""
-    return tuple(jnp.zeros(o.shape, o.dtype) for o in jax.eval_shape(lambda *inputs: tuple(function(inputs)), *xs))
-
-
-def _members(outputs: Any) -> Any:
-    return tuple(o[0] for o in outputs)
-
-
-def _last(outputs: Any) -> Any:
-    return tuple(o[-1] for o in outputs)
+def _all(contexts: Sequence[AbstractContextManager[Any]]) -> AbstractContextManager[Any]:
+    stack = ExitStack()
+    for context in contexts:
+        stack.enter_context(context)
+    return stack
 
 
 # Rules of a user's own: F stays F, and its derivative is SCALE times the true one ----------------------------------------------
@@ -229,7 +153,7 @@ def _ruled(rule: Callable[[Any], Any], way: Derivative) -> Derivative:
     """The way at F with the rule behind it, the derivative divided by SCALE."""
 
     def run(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
-        outputs, result = way(lambda inputs: tuple(map(rule, function(inputs))), xs, modes, us, v)
+        outputs, result = way(whole(function).behind(rule), xs, modes, us, v)
         return outputs, result if not modes else tuple(r / SCALE for r in result)
 
     return run
@@ -239,25 +163,38 @@ EAGER = "eager"  # the plain way without the compiler around it
 WAYS: dict[str, Derivative] = {
     EAGER: derivative,
     "batched": batched,
+    "batched-rest": batched_rest,
     "jacobian": jacobian,
     "linearized": linearized,
-    "batched-inside": _around(_batched_inside),
-    "checkpointed": _around(_checkpointed),
-    "scanned": _around(_scanned),
-    "looped": _around(_looped),
-    "turned": _around(_turned),
-    "switched": _around(_switched),
-    "solved": _around(_solved),
-    "rooted": _around(_rooted),
-    "integrated": _around(_integrated),
-    "sparse": _around(_sparse),
-    "coordinates": _around(_coordinates),
-    "exported": _around(_exported),
+    "apart": apart,
+    "batched-inside": around.around(around.batched_inside),
+    "batched-first": around.around(around.batched_first),
+    "checkpointed": around.around(around.checkpointed),
+    "checkpointed-partly": around.around(around.checkpointed_partly),
+    "jitted-inside": around.around(around.jitted_inside),
+    "sharded": around.around(around.sharded),
+    "scanned": around.around(around.scanned),
+    "carried": around.around(around.carried),
+    "looped": around.around(around.looped),
+    "turned": around.around(around.turned),
+    "switched": around.around(around.switched),
+    "solved": around.around(around.solved),
+    "solved-counting": around.around(around.solved_counting),
+    "rooted": around.around(around.rooted),
+    "rooted-counting": around.around(around.rooted_counting),
+    "integrated": around.around(around.integrated),
+    "integrated-counting": around.around(around.integrated_counting),
+    "sparse": around.around(around.sparse),
+    "coordinates": around.around(around.coordinates),
+    "exported": around.around(around.exported),
     "again": again,
+    "unjitted": _under(lambda: [jax.disable_jit()]),
+    "checked": _under(lambda: [jax.enable_checks(True)]),
+    "strict": _under(lambda: [jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise")], refusing=True),
 }
 # Ways in which rules of a user's own must be kept.
-PUSHED = (EAGER, "batched", "linearized", "checkpointed", "scanned", "switched")
-PULLED = (EAGER, "batched", "checkpointed", "scanned", "looped", "switched")
+PUSHED = (EAGER, "batched", "linearized", "checkpointed", "scanned", "switched", "jitted-inside", "sharded")
+PULLED = (EAGER, "batched", "checkpointed", "scanned", "looped", "switched", "jitted-inside", "sharded")
 WAYS.update({
     "jvp-rule": _ruled(_pushing, derivative),
     "vjp-rule": _ruled(_pulling, derivative),
@@ -265,4 +202,7 @@ WAYS.update({
     **{f"vjp-rule-{name}": _ruled(_pulling, WAYS[name]) for name in PULLED},
 })  # fmt: skip
 # Those that have no compiler around them: what they compile, they compile themselves.
-BY_HAND = (EAGER, "again", "exported", "jvp-rule-eager", "vjp-rule-eager")
+BY_HAND = (
+    EAGER, "again", "exported", "jitted-inside", "unjitted", "checked", "strict", "jvp-rule-eager", "vjp-rule-eager",
+    "jvp-rule-jitted-inside", "vjp-rule-jitted-inside",
+)  # fmt: skip
