@@ -32,6 +32,8 @@ COMPILED_FAMILY = 9
 COMPILED_BATCH = 16
 # Of the batches of a profile that is for compiling so many go to designs, which are not compiled: another shape each.
 DESIGNED_BESIDE_COMPILED = 1 / 2
+# Where each way costs a compilation, whether it is said to compile or not, an operator's turn is in so many of them, at order one.
+SWEPT_WAYS = 8
 # A way whose findings are its own, whichever API shows them, needs few tries: it has a turn in one round of ways of so many.
 OF_ITS_OWN_EVERY = 8
 # Directions differ from mutant to mutant and from batch to batch: so far apart do batches start.
@@ -67,9 +69,12 @@ class Depths:
         """For a batch of mutants of a Program that calls `funcs`.
 
         `shown`: orders at which the seed has shown findings; `deep`: some go to the highest order; `glance`: only the seed itself goes
-        beyond order one, and nothing is run in another way; `swept`: its API has its turn in the compiled way that all have;
-        `design`: every value is to be met at order two, and a compiled way would cost a compilation each time.
+        beyond order one, and nothing is run in another way; `swept`: its API has its turn in the compiled way that all have, or, where
+        another shape costs a compilation, in some of the ways; `design`: every value is to be met at order two, and a compiled way would
+        cost a compilation each time.
         """
+        if swept and self.family > 1:
+            return replace(self._depth(number, (), (), self._in_turn(number, funcs)), way_every=1, turn=1)
         second = min(2, self.highest)
         if glance:
             orders: list[tuple[int, int]] = [(10**9, second)]
@@ -77,9 +82,14 @@ class Depths:
             orders = [(SECOND_EVERY, second), *([(DEEPEST_EVERY, self.highest)] if deep else [])]
         enough = tuple((order, SHOWN_OFTEN - (order in shown)) for order in range(2, self.highest + 1))
         depth = self._depth(number, tuple(orders), enough, () if glance else self._in_turn(number, funcs))
-        depth = replace(depth, alone=second) if design else depth
+        depth = replace(depth, traced=self._traced()) if glance else replace(depth, alone=second) if design else depth
         compiled = self.choice.swept if swept else None if design else self._compiled(number)
         return depth if compiled is None else replace(depth, compiled=compiled.name, family=COMPILED_FAMILY)
+
+    @property
+    def sweeps(self) -> bool:
+        """Whether every operator has a turn of its own in further ways, early on."""
+        return self.choice.profile.sweep and bool(self.choice.swept if self.family == 1 else self.choice.cheap)
 
     def graphs(self, number: int) -> Depth:
         """For a batch of random graphs. They differ so much that the same directions will do."""
@@ -115,6 +125,10 @@ class Depths:
             return ()
         first = (zlib.crc32(" ".join(funcs).encode()) + number) % len(ways)
         return ways[first:] + ways[:first]
+
+    def _traced(self) -> tuple[str, ...]:
+        """A trace is no compilation: every API's first seed is traced in all ways. Those that answer for themselves need no API for it."""
+        return tuple(way.name for way in self.choice.cheap if not way.of_its_own) if self.sweeps else ()
 
     def _compiled(self, number: int) -> Way | None:
         """The compiled way whose turn a batch is, such that together they take their share of the time; the dearest of several."""

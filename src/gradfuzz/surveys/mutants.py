@@ -122,7 +122,7 @@ class Mutants:
         self.pool = pool
         choice = chosen(config.launch.target, config.profile, config.ways).only(pool.ways)
         self.depths = Depths(config.order, config.scenarios, config.seed, choice, pool.family, config.device)
-        self.schedule = Schedule([], config.seed, pool.family, self.depths.choice.swept is not None, last=False, shard=config.shard,
+        self.schedule = Schedule([], config.seed, pool.family, self.depths.sweeps, last=False, shard=config.shard,
             size=config.round or ROUND,
         )  # fmt: skip
         self.reading = reading

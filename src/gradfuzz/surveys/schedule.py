@@ -17,7 +17,7 @@ from typing import Any
 from gradfuzz.engine.shard import WHOLE, Shard
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.store import Lesson
-from gradfuzz.surveys.depth import COMPILED_FAMILY, DEEP_BATCH_EVERY, DESIGNED_BESIDE_COMPILED
+from gradfuzz.surveys.depth import COMPILED_FAMILY, DEEP_BATCH_EVERY, DESIGNED_BESIDE_COMPILED, SWEPT_WAYS
 from gradfuzz.surveys.designs import Designs
 
 # The first round looks at every API, at every seed itself and a few mutants, then tries values of one seed of each API, as many as most
@@ -192,6 +192,8 @@ class Schedule:
 
     def _rest_of_first_round(self, chance: random.Random) -> None:
         if self._family > 1:
+            for index in self._swept():
+                self._plan(index, 0, SWEPT_WAYS, swept=True)
             return
         # The second seed of every API before the third of any: a campaign may end before its first round does.
         order = [index for index in range(len(self.apis)) if index not in self._seen]
@@ -201,16 +203,20 @@ class Schedule:
         for index in order:
             met[self.apis[index]] += 1
             turn[index] = met[self.apis[index]]
-        leading = [batch.seed_index for batch in self._first]
+        leading, swept = [batch.seed_index for batch in self._first], self._swept()
         for index in sorted(order, key=turn.__getitem__):
             self._plan(index, 0, FIRST_BATCH)
-        operators = {_operator(self.apis[index]): index for index in reversed(leading)}
-        swept = [index for index in leading if operators[_operator(self.apis[index])] == index] if self._sweep else []
         for dtype in SWEPT_TYPES:
             for index in swept:
                 self._plan(index, 0, SWEPT, swept=True, dtype=dtype)
         for index in leading:
             self._plan(index, FIRST_LOOK, FIRST_COVER, cover=Cover())
+
+    def _swept(self) -> list[int]:
+        """The seeds that were looked at first, one for each operator: what is due in further ways, one after the other."""
+        leading = [batch.seed_index for batch in self._first]
+        operators = {_operator(self.apis[index]): index for index in reversed(leading)}
+        return [index for index in leading if operators[_operator(self.apis[index])] == index] if self._sweep else []
 
     def _plan(self, index: int, start: int, count: int, **more: Any) -> None:
         """One more batch of the first round."""

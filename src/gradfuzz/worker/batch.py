@@ -101,6 +101,10 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
             asked.add(complaint)
             options = replace(options, refused=True)
             seen = examine(target, program, options)
+        raising = doubtful(target, program, depth.traced) if index == 0 and seen.outcome == AGREE else ()
+        if raising:
+            options = replace(options, ways=(*(options.ways or ()), *raising))
+            seen = examine(target, program, options, keep_rules=True)
         counts[RANK.index(seen.outcome)] += 1
         failed[family] += seen.outcome == INVALID
         fate = REFUSED if seen.outcome == INVALID else RAN if seen.outcome in (AGREE, DISAGREE) else RAN_BLIND
@@ -143,6 +147,11 @@ def follow(
             found(Suspicion(job["api"], seed, edits, scent.options, verdict, seen.rule))
         if any(map(is_plain, seen.findings)):
             return
+
+
+def doubtful(target: Target, program: Program, ways: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the ways in which a derivative cannot be traced, where the library traces without computing anything."""
+    return tuple(target.doubtful(program, ways)) if ways and hasattr(target, "doubtful") else ()  # see Tracing
 
 
 def unasked(seen: Examination, program: Program) -> str:

@@ -20,6 +20,7 @@ class Depth:
     `enough`: (order, findings) pairs; after so many findings of an order in this batch the rest stay below it.
     `ways`: beside the plain one; each has its turn for `turn` mutants, of which every `way_every`-th is examined in it, or in all of them
     `together`. `compiled`: a way that every mutant of the batch is examined in, since a compilation serves all numbers of one family.
+    `traced`: ways that the seed itself is traced in where the library can, which computes nothing; it is examined in those that raise.
     """
 
     orders: tuple[tuple[int, int], ...] = ()
@@ -29,6 +30,7 @@ class Depth:
     turn: int = 1
     together: bool = False
     compiled: str = ""
+    traced: tuple[str, ...] = ()
     family: int = 0  # mutants in a row that share everything but their numbers; 0: as the target says
     device: str = ""
     scenarios: tuple[str, ...] | None = None  # only these, by name
@@ -59,7 +61,7 @@ class Depth:
     def from_json(data: dict[str, Any]) -> Depth:
         pairs = {key: tuple(tuple(pair) for pair in data[key]) for key in ("orders", "enough")}
         scenarios = None if data["scenarios"] is None else tuple(data["scenarios"])
-        return Depth(**{**data, **pairs, "ways": tuple(data["ways"]), "scenarios": scenarios})
+        return Depth(**{**data, **pairs, "ways": tuple(data["ways"]), "traced": tuple(data["traced"]), "scenarios": scenarios})
 
 
 @lru_cache(maxsize=64)

@@ -202,6 +202,13 @@ class Inferring(Target, Protocol):
         """The shapes of a Program's floating outputs, None for sizes that hang on numbers. Raises where the library cannot tell."""
 
 
+class Tracing(Target, Protocol):
+    """A target whose library traces a derivative without computing it, for a tenth of what compiling it costs."""
+
+    def doubtful(self, program: Program, ways: Iterable[str]) -> list[str]:
+        """Those ways in which tracing a derivative of order one raises something that is not declared. Never raises itself."""
+
+
 class Warming(Target, Protocol):
     """A target that has more to import than its first workers are kept waiting for."""
 

@@ -15,7 +15,7 @@ from gradfuzz.targets.base.nesting import Derivative
 from gradfuzz.targets.base.protocol import QUICK_STEP
 from gradfuzz.targets.base.scenario import Modes
 from gradfuzz.targets.jax.derivatives import derivative
-from gradfuzz.targets.jax.ways import BY_HAND, WAYS
+from gradfuzz.targets.jax.ways import BY_HAND, COMPUTING, WAYS
 from gradfuzz.targets.jax.whole import Whole
 
 # F takes its differentiable inputs and the other floating ones.
@@ -26,6 +26,8 @@ DEAR = 400_000
 
 # 0.4.13 crashes when it is told to forget what it has compiled; 0.10 does not, and needs four times the memory.
 FORGETS_FROM = (0, 10)
+
+FIRST: list[Modes] = [("f",), ("r",)]
 
 # Errors that say "this needs the numbers themselves": such a function runs op by op, as it does for its users.
 NEEDS_NUMBERS = tuple(
@@ -62,6 +64,17 @@ class JaxPlan(Plan):
         if self.bundle(1).size > DEAR:
             raise TooDear(f"{way} is not compiled: the function is large already")
         return JaxBundle(self, scenarios, WAYS[way], eager=way in BY_HAND)
+
+    def trace(self, way: str, args: Args) -> dict[Modes, BaseException]:
+        """What derivatives of order one raise when they are traced in a way, or plainly. Nothing is computed."""
+        if way in COMPUTING:
+            return {}
+        bundle = JaxBundle(self, FIRST, WAYS[way] if way else derivative)
+        try:
+            jax.eval_shape(bundle._traced, *_tuples(args))
+        except Exception:  # not of a scenario: what is not to be had plainly either
+            return {}
+        return bundle.errors
 
 
 class JaxBundle(Bundle):

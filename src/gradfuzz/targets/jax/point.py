@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -18,7 +18,7 @@ from gradfuzz.targets.base.dtypes import DOUBLE_UNIT, UNITS, as_seen
 from gradfuzz.targets.base.evaluate import Compiler, Env, run_steps
 from gradfuzz.targets.base.plans import Plans
 from gradfuzz.targets.base.protocol import Outcome, Vec
-from gradfuzz.targets.base.scenario import DIRECT, REVERSE, Scenario
+from gradfuzz.targets.base.scenario import DIRECT, REVERSE, Modes, Scenario
 from gradfuzz.targets.jax.bundle import JaxPlan
 from gradfuzz.targets.jax.device import on
 from gradfuzz.targets.jax.rules import Rules
@@ -86,6 +86,16 @@ class JaxPoint(CompiledPoint):
 
     def _planned(self) -> JaxPlan:
         return JaxPlan(self.function, self.whole, self.leaves, self.resting, tuple(self.constants.values()))
+
+    def untraced(self, ways: Iterable[str]) -> Iterator[tuple[str, Modes, BaseException]]:
+        """Ways and modes in which a derivative of order one raises when it is traced, though the plain one does not, with what it raises."""
+        self.foreseen()
+        if self.plan.eager or not self.plan.avals:
+            return
+        args = self.args(1, (), None, None, 0.0)
+        plain = self.plan.trace("", args)
+        for way in ways:
+            yield from ((way, modes, error) for modes, error in self.plan.trace(way, args).items() if modes not in plain)
 
     def foreseen(self) -> Arrays:
         """What the outputs look like. Nothing is computed for it."""

@@ -31,6 +31,7 @@ from gradfuzz.targets.base.evaluate import Compiler  # noqa: E402
 from gradfuzz.targets.base.parameters import overloads  # noqa: E402
 from gradfuzz.targets.base.plans import Plans  # noqa: E402
 from gradfuzz.targets.base.protocol import Overload, Refusal, SeedProgram, Trying, anything  # noqa: E402
+from gradfuzz.targets.base.refusals import NO_FINDING  # noqa: E402
 from gradfuzz.targets.base.scenario import Scenario  # noqa: E402
 from gradfuzz.targets.base.ways import declared  # noqa: E402
 from gradfuzz.targets.homes import Home  # noqa: E402
@@ -76,6 +77,13 @@ class JaxTarget:
 
     def inferred(self, program: Program) -> list[tuple[int, ...]]:
         return [o.shape for o in self.point(program).foreseen()]
+
+    def doubtful(self, program: Program, ways: Iterable[str]) -> list[str]:
+        raised = [
+            way for way, modes, error in self.point(program).untraced(ways)
+            if any(s.modes == modes for s in self.ways[way].scenarios) and self.classify(error).kind not in NO_FINDING
+        ]  # fmt: skip
+        return list(dict.fromkeys(raised))
 
     def classify(self, error: BaseException) -> Refusal:
         return self._refusals.classify(error)

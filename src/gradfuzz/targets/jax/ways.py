@@ -206,3 +206,5 @@ BY_HAND = (
     EAGER, "again", "exported", "jitted-inside", "unjitted", "checked", "strict", "jvp-rule-eager", "vjp-rule-eager",
     "jvp-rule-jitted-inside", "vjp-rule-jitted-inside",
 )  # fmt: skip
+# Those of which a trace says nothing, or which compile when they are traced.
+COMPUTING = (EAGER, "again", "exported", "unjitted")
