@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from gradfuzz.targets.base.nesting import Derivative, Many, Tensors
 from gradfuzz.targets.base.scenario import Modes
-from gradfuzz.targets.tensorflow.derivatives import derivative, inner, some
+from gradfuzz.targets.tensorflow.derivatives import NoGradient, derivative, inner, some
 
 # How a batch's other member differs from the point: enough that mixing the two would show, and nearer to zero, where most functions are
 # still inside their domain.
@@ -96,6 +96,25 @@ def vectorized(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors],
     return outputs, result
 
 
+def apart(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
+    """Each input differentiated by itself, the others being constants: rules leave out what nobody asked for."""
+    if len(xs) < 2:
+        raise NotImplementedError("there is one input only")
+    found = []
+    for index, x in enumerate(xs):
+
+        def alone(inputs: Tensors, index: int = index) -> Any:
+            return function([*xs[:index], *inputs, *xs[index + 1 :]])
+
+        try:
+            found.append(derivative(alone, [x], modes, [[u[index]] for u in us], v))
+        except NoGradient:  # of this one
+            continue
+    if not found:
+        raise NoGradient("no derivative is declared along any input")
+    return found[0][0], [sum(parts[1:], parts[0]) for parts in zip(*(result for _, result in found))]
+
+
 def again(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
     """The same call again: a traced F that was called with other shapes, where it takes them, and with other numbers."""
     traced = tf.function(lambda *inputs: tuple(function(list(inputs))), autograph=False, reduce_retracing=True)
@@ -138,6 +157,17 @@ def _around(place: Callable[[Many, Tensors], Any]) -> Derivative:
 def _recomputed(function: Many, xs: Tensors) -> Any:
     """`tf.recompute_grad`: F is run again in the backward pass."""
     return tf.recompute_grad(lambda *inputs: function(list(inputs)))(*xs)
+
+
+def _compiled_inside(function: Many, xs: Tensors) -> Any:
+    """A function that XLA compiles, differentiated from outside: what backward needs crosses its border."""
+    return tf.function(lambda *inputs: tuple(function(list(inputs))), autograph=False, jit_compile=True)(*xs)
+
+
+def _vectorized_inside(function: Many, xs: Tensors) -> Any:
+    """The derivative of `tf.vectorized_map`; `vectorized` is the map of the derivative."""
+    batch = [tf.stack([x, tf.stop_gradient(x * tf.cast(NEIGHBOUR, x.dtype))]) for x in xs]
+    return [o[0] for o in tf.vectorized_map(lambda inputs: list(function(list(inputs))), batch)]
 
 
 def _looped(function: Many, xs: Tensors) -> Any:
@@ -195,6 +225,7 @@ def _ruled(way: Derivative) -> Derivative:
 
 
 EAGER, COMPILED, PERSISTENT = "eager", "compiled", "persistent"  # the plain way without a graph around it, and with XLA around that
+COMPILED_INSIDE = "compiled-inside"
 WAYS: dict[str, Derivative] = {
     EAGER: derivative,
     COMPILED: derivative,
@@ -203,6 +234,9 @@ WAYS: dict[str, Derivative] = {
     "jacobian": _jacobian(pfor=True),
     "unrolled": _jacobian(pfor=False),
     "vectorized": vectorized,
+    "apart": apart,
+    "vectorized-inside": _around(_vectorized_inside),
+    COMPILED_INSIDE: _around(_compiled_inside),
     "recomputed": _around(_recomputed),
     "looped": _around(_looped),
     "kept": _around(_kept),
@@ -213,9 +247,9 @@ WAYS: dict[str, Derivative] = {
     "assigned": assigned,
 }
 # Ways in which a rule of a user's own must be kept.
-RULED = (EAGER, COMPILED, "symbolic", "vectorized", "recomputed", "looped", "switched")
+RULED = (EAGER, COMPILED, COMPILED_INSIDE, "symbolic", "vectorized", "vectorized-inside", "recomputed", "looped", "switched")
 WAYS.update({"rule": _ruled(derivative), **{f"rule-{name}": _ruled(WAYS[name]) for name in RULED}})
 # Those that have no graph around them, those of them that need none inside either, and those that XLA compiles.
-BY_HAND = (EAGER, "again", "assigned", f"rule-{EAGER}")
+BY_HAND = (EAGER, COMPILED_INSIDE, "again", "assigned", f"rule-{EAGER}", f"rule-{COMPILED_INSIDE}")
 WITHOUT_GRAPH = (EAGER, "assigned", f"rule-{EAGER}", PERSISTENT)
 BY_XLA = (COMPILED, f"rule-{COMPILED}")

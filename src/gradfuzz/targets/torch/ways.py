@@ -16,7 +16,7 @@ from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Modes
 from gradfuzz.targets.torch import again, decompose, forms
 from gradfuzz.targets.torch.compile import BACKENDS, HasF, compiled, compiled_around, compiled_function, outcome
-from gradfuzz.targets.torch.derivatives import Function, NestingUnsupported, Tensors
+from gradfuzz.targets.torch.derivatives import Function, NestingUnsupported, NoGradient, Tensors, forward, reverse
 from gradfuzz.targets.torch.layouts import lay_out
 from gradfuzz.targets.torch.own_rule import Hooked, ScaledByHand, on_tape, with_rule
 from gradfuzz.targets.torch.transforms import Transforms, functional, inner
@@ -205,6 +205,29 @@ def jacobian(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: T
     return (outputs if len(modes) == 1 else None), tangents if "r" not in modes else [inner(tangents, v)]
 
 
+def apart(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
+    """Each input differentiated by itself, the others being constants: formulas leave out what nobody asked for."""
+    if len(xs) < 2:
+        raise NotImplementedError("there is one input only")
+    found = []
+    for index, x in enumerate(xs):
+
+        def alone(inputs: Tensors, index: int = index) -> Any:
+            return point.function([*xs[:index], *inputs, *xs[index + 1 :]])
+
+        if modes == ("f",):
+            found.append(forward(alone, [x], [point.native(us[0])[index]]))
+        elif modes == ("r",) and v is not None:
+            try:
+                found.append(reverse(alone, [x], [us[0].arrays[index]], [w.clone() for w in point.native_like(v)], []))
+            except NoGradient:  # of this one
+                continue
+    if not found:
+        raise NoGradient("no output depends on a differentiable input")
+    total = [sum(parts[1:], parts[0]) for parts in zip(*(part.result for part in found))]
+    return Outcome(found[0].outputs, total, modes == ("r",))
+
+
 class _Only:
     """A function in the place of a point, where a derivative needs nothing else of it."""
 
@@ -264,6 +287,7 @@ DERIVATIVES: dict[str, InPlaceOfD] = {
     "batched": eagerly(vmap_of_grad),
     "batched-inside": eagerly(grad_of_vmap),
     "jacobian": eagerly(jacobian),
+    "apart": apart,
     decompose.NAME: decompose.decomposed_as_it_runs,
     **{name: compiled(backend) for name, backend in BACKENDS.items()},
     "compiled-outside": compiled_around(by_transforms),
