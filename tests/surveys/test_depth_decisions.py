@@ -1,14 +1,16 @@
 """One place decides how deep things are looked at."""
 
+import json
 import random
 from collections import Counter
 
 import pytest
 
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.surveys.depth import COMPILED_BATCH, DEEPEST_EVERY, DESIGNED_BESIDE_COMPILED, Depths
+from gradfuzz.surveys.depth import COMPILED_BATCH, DEEPEST_EVERY, DESIGNED_BESIDE_COMPILED, SWEPT_WAYS, Depths
 from gradfuzz.surveys.profiles import PROFILES, Choice, chosen
 from gradfuzz.targets.base.ways import Way
+from gradfuzz.worker.depth import Depth
 
 NONE = Choice(PROFILES["default"], ())
 CHEAP = tuple(Way(name) for name in "abc")
@@ -100,6 +102,21 @@ def test_a_compilation_serves_a_family():
 def test_every_api_has_its_turn_in_the_compiled_way_that_is_worth_it():
     assert {in_profile("nightly").batch(n, (), swept=True).compiled for n in range(50)} == {"stage"}
     assert not any(in_profile("default").batch(n, (), swept=True).compiled for n in range(50))
+
+
+def test_where_shapes_are_dear_a_turn_is_in_one_way_after_the_other_at_order_one():
+    depth = Depths(None, (), 0, Choice(PROFILES["nightly"], CHEAP), family=64).batch(3, (), swept=True)
+    looked = [depth.options(number, NOTHING) for number in range(SWEPT_WAYS)]
+    assert {way for options in looked[:3] for way in options.ways} == set("abc")
+    assert all(len(options.ways) == 1 and options.order == 1 for options in looked)
+
+
+def test_a_first_look_traces_every_way_that_does_not_answer_for_itself():
+    ways = (*CHEAP, Way("own", of_its_own=True))
+    nightly, default = (Depths(None, (), 0, Choice(PROFILES[name], ways), family=64) for name in ("nightly", "default"))
+    assert nightly.batch(0, (), glance=True).traced == ("a", "b", "c")
+    assert not nightly.batch(0, ()).traced and not default.batch(0, (), glance=True).traced
+    assert Depth.from_json(json.loads(json.dumps(nightly.batch(0, (), glance=True).to_json()))).traced == ("a", "b", "c")
 
 
 def test_full_examines_every_mutant_in_every_way():

@@ -4,7 +4,7 @@ from collections import Counter
 
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.store import Lesson
-from gradfuzz.surveys.depth import DEEP_BATCH_EVERY
+from gradfuzz.surveys.depth import DEEP_BATCH_EVERY, SWEPT_WAYS
 from gradfuzz.surveys.schedule import MOST_GROWN_OF_API, ROUND, Schedule, round_for
 
 APIS = [f"api{n // 3}" for n in range(30)]  # ten APIs with three seeds each
@@ -194,6 +194,14 @@ def test_a_sweep_takes_an_operator_by_one_of_its_names():
     names = ["lib.add_up", "lib.Tensor.add_up", "lib.Tensor.add_up_", "lib.nn.AddUp", "lib.sub"]
     swept = [b for b in run(Schedule(names, 0, sweep=True), 20, dull) if b.swept and not b.dtype]
     assert len(swept) == 2 and {names[b.seed_index] for b in swept} > {"lib.sub"}
+
+
+def test_where_shapes_are_dear_a_sweep_takes_every_operator_through_some_ways():
+    schedule = Schedule(APIS, 0, family=64, sweep=True)
+    swept = [b for b in run(schedule, FIRST_ROUND + 20, dull) if b.swept]
+    assert sorted(APIS[b.seed_index] for b in swept) == sorted(set(APIS)) and schedule.turns == len(swept)
+    assert {(b.start, b.count, b.glance) for b in swept} == {(0, SWEPT_WAYS, False)}
+    assert not any(b.swept for b in run(Schedule(APIS, 0, family=64), FIRST_ROUND + 20, dull))
 
 
 def in_parts(seed=5, size=7, **more):

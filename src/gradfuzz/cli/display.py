@@ -137,6 +137,9 @@ def endings(state: State) -> list[str]:
     elif state.apis:
         more = " that were read so far" if state.unread else ""
         said.append(f"{len(state.looked)} of {state.apis} APIs{more} were looked at; --resume goes on with the others")
+    if state.turns:
+        left = "" if state.turns_had >= state.turns else "; --resume goes on with the others"
+        said.append(f"operators have had {state.turns_had} of their {state.turns} first turns in further ways{left}")
     if state.waiting:
         alike = f", {state.put_off} of them most likely other sights of what was met before" if state.put_off else ""
         said.append(f"{state.waiting} suspicions were not looked into in time{alike}; --resume goes on with them")

@@ -61,6 +61,8 @@ class State:
     existing: set[str] = field(default_factory=set)  # rules that this computer can reach
     apis: int = 0  # that have seeds
     looked: set[str] = field(default_factory=set)  # APIs that have had a batch
+    turns: int = 0  # that operators are to have in further ways, as far as they are planned
+    turns_had: int = 0
     unread: float = 0.0  # the part of the seeds that is still to be read
     findings: list[Finding] = field(default_factory=list)
     waiting: int = 0

@@ -298,6 +298,7 @@ class Mutants:
         while (running := self.running.get(self.next_to_take)) is not None and running.finished:
             del self.running[self.next_to_take]
             before = running.before
+            self.state.turns, self.state.turns_had = self.schedule.turns, self.state.turns_had + running.batch.turn
             if running.batch.elsewhere:
                 self.schedule.learn(running.batch, Lesson())
             elif before is not None and before.until in (None, running.batch.count):

@@ -90,6 +90,11 @@ class Batch:
     def mutants(self) -> int:
         return self.count - self.start
 
+    @property
+    def turn(self) -> bool:
+        """Whether an operator has its turn in further ways here."""
+        return self.swept and not self.elsewhere
+
 
 class Schedule:
     """Plans rounds of batches and learns from what they brought.
@@ -112,6 +117,7 @@ class Schedule:
         self._by_api: dict[str, list[int]] = defaultdict(list)
         self._designs = Designs(family)
         self._turn = 0
+        self.turns = 0  # of operators in further ways, that are planned
         self._seen: set[int] = set()  # seeds that have a batch in some round
         self._first: list[Batch] = []  # the first round
         self._rounds: dict[int, list[Batch]] = {0: self._first}  # those that are not done
@@ -223,6 +229,7 @@ class Schedule:
         number = len(self._first)
         elsewhere = not self._shard.has(self.apis[index])
         self._first.append(Batch(number, index, f"{self.seed}:{number}", start, count, elsewhere=elsewhere, **more))
+        self.turns += self._first[-1].turn
         self._seen.add(index)
 
     def _later_round(self, round_number: int, begin: int) -> list[Batch]:

@@ -1,7 +1,7 @@
 """What may stand around F and changes nothing: control flow, loops, solvers, checkpoints, batches, meshes.
 
-A place takes a function and all that it is given (whole numbers beside the differentiable inputs, where F takes them unknown), and gives what
-that function gives.
+A place takes a function and all that it is given (whole numbers beside the differentiable inputs, where F takes them unknown), and
+gives what that function gives.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class JaxPoint(CompiledPoint):
         return JaxPlan(self.function, self.whole, self.leaves, self.resting, tuple(self.constants.values()))
 
     def untraced(self, ways: Iterable[str]) -> Iterator[tuple[str, Modes, BaseException]]:
-        """Ways and modes in which a derivative of order one raises when it is traced, though the plain one does not, with what it raises."""
+        """Ways and modes in which a derivative of order one raises when it is traced, and the plain one does not, with what it raises."""
         self.foreseen()
         if self.plan.eager or not self.plan.avals:
             return
