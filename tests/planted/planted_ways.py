@@ -244,3 +244,32 @@ def asserts_on_a_device(x):
 def other_output_batched(x):
     """Another output where many are computed at once; its derivative is right."""
     return x**3 + float(torch._C._functorch.is_batchedtensor(x))
+
+
+class _RaisesForward(_WritesToGradient):
+    @staticmethod
+    def jvp(ctx, t):
+        raise ValueError("the shapes do not fit")
+
+
+def raises_forward(x):
+    """Forward mode raises, and a second backward pass is wrong, which the first must not hide."""
+    return _RaisesForward.apply(x)
+
+
+class _Product(torch.autograd.Function):
+    """As if a formula were wrong where the other input's gradient is not asked for."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        return x * y
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return g * y, (g * x if all(ctx.needs_input_grad) else 2 * g * x)
+
+
+def product(x, y):
+    return _Product.apply(x, y)

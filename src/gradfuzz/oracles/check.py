@@ -126,11 +126,15 @@ def _examine_ways(trial: Trial, ways: tuple[str, ...], options: Options, verdict
     settled = options.order if options.own_rule else max((v.order for v in verdicts if v.outcome == AGREE), default=1)
     if not findings:
         return check_ways(trial, ways, settled, options.device, options.own_rule, options.scenarios)
-    if any(v.order < 2 for v in findings):
+    first = [v for v in findings if v.order < 2]
+    if any(v.oracle != "status" or not v.order for v in first) or not any(v.outcome == AGREE for v in verdicts):
         return []
+    # Where one mode raises and the other is right, the other's ways are compared all the same.
+    failed = {s.modes[0] for v in first for s in v.scenarios if s.order == 1}
     order = max(v.order for v in findings)
     at_fault = {scenario for v in findings for scenario in v.scenarios}
-    right = frozenset(s for n in range(1, order + 1) for s in trial.scenarios(n, options.scenarios) if s not in at_fault)
+    plain = (s for n in range(1, order + 1) for s in trial.scenarios(n, options.scenarios))
+    right = frozenset(s for s in plain if s not in at_fault and not failed.intersection(s.modes))
     found = check_ways(trial, ways, order, options.device, options.own_rule, right)
     return [v for v in found if v.is_finding]
 

@@ -113,3 +113,44 @@ def remembers(x):
     other = bool(_last) and _last[0] != x.shape
     _last[:] = [x.shape]
     return _square(x, other)
+
+
+def _layers(x):
+    """Of a traced array, what each transform sees of it, outermost first."""
+    while isinstance(x, jax.core.Tracer):
+        yield type(x).__name__
+        x = getattr(x, "primal", getattr(x, "val", None))
+
+
+def _differ(x, y, name):
+    return any(name in layer for layer in _layers(x)) != any(name in layer for layer in _layers(y))
+
+
+def mixed(x, y):
+    """As if a rule for batches were wrong where not all operands have one."""
+    return _square(x, _differ(x, y, "Batch")) * y
+
+
+def refuses_mixed(x, y):
+    if _differ(x, y, "Batch"):
+        raise ValueError("shapes do not match")
+    return x * y
+
+
+def alone(x, y):
+    """As if a rule were wrong where one of its tangents is known to be zero."""
+    one = hasattr(x, "primal") != hasattr(y, "primal")
+    return _square(x, one) * _square(y, one)
+
+
+def picked(x, i):
+    """As if a rule were wrong where indices are not known beforehand."""
+    return _square(x, isinstance(i, jax.core.Tracer))[i]
+
+
+def picked_rightly(x, i):
+    return _square(x, False)[i]
+
+
+def picked_by_number(x, i):
+    return x[int(i[0])] * x

@@ -68,3 +68,37 @@ def test_the_script_shows_what_an_earlier_call_left_behind_and_a_healthy_twin_pa
         (tmp_path / "script.py").write_text(text)
         done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
         assert done.returncode == code, done.stdout + done.stderr
+
+
+TWO = 'x = tensor((3,), "float64", uniform(0.5, 1.5, seed=1))\na = tensor((3,), "float64", uniform(0.5, 1.5, seed=2))\ny = {}(x, a)'
+INDEXED = 'x = tensor((3,), "float64", uniform(0.5, 1.5, seed=1))\ni = tensor((2,), "int64", listed([2, 0]))\ny = {}(x, i)'
+
+
+def examined(target, text, function, way):
+    return examine(target, parse(text.format(function), target.language), Options(1, ways=(way,)))
+
+
+@pytest.mark.parametrize(("function", "way"), [("mixed", "batched-first"), ("mixed", "batched-rest"), ("alone", "apart")])
+def test_of_several_operands_some_are_batched_or_differentiated(jax_target, function, way):
+    found = examined(jax_target, TWO, f"planted_jax.{function}", way).findings
+    assert found and {s.way for v in found for s in v.scenarios} == {way}
+    healthy = examined(jax_target, TWO, "jax.numpy.multiply", way)
+    assert healthy.outcome == "agree" and ran(healthy, way)
+
+
+@pytest.mark.parametrize("way", ["scanned", "carried", "switched", "checkpointed", "batched", "jitted-inside", "sharded"])
+def test_whole_numbers_are_operands_where_they_need_not_be_known(jax_target, way):
+    found = examined(jax_target, INDEXED, "planted_jax.picked", way).findings
+    assert found and {s.way for v in found for s in v.scenarios} == {way}
+    for function in ("picked_rightly", "picked_by_number"):
+        healthy = examined(jax_target, INDEXED, f"planted_jax.{function}", way)
+        assert healthy.outcome == "agree" and ran(healthy, way)
+
+
+def test_a_trace_tells_in_which_ways_a_function_raises(jax_target):
+    ways_of_all = [way for way, about in jax_target.ways.items() if not about.of_its_own]
+    raising = parse(TWO.format("planted_jax.refuses_mixed"), jax_target.language)
+    assert jax_target.doubtful(raising, ways_of_all) == ["batched-rest", "batched-first"]
+    assert not jax_target.doubtful(parse(TWO.format("jax.numpy.multiply"), jax_target.language), ways_of_all)
+    found = examine(jax_target, raising, Options(1, ways=("batched-first",))).findings
+    assert {v.kind for v in found} == {"status"}

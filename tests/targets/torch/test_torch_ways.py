@@ -1,5 +1,6 @@
 """PyTorch's ways: healthy functions agree in all of them, a planted bug shows in its own, and its script proves it."""
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -311,3 +312,27 @@ def test_the_script_of_a_death_dies_in_the_same_way(target, name, scenario, tmp_
         (tmp_path / "script.py").write_text(text.replace(f"{api}(", f"planted_ways.{called}("))
         done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
         assert done.returncode == status, done.stdout + done.stderr
+
+
+def test_a_mode_that_raises_does_not_hide_the_ways_of_the_other(target):
+    found = examine(target, program(target, "planted_ways.raises_forward(x)"), Options(1, ways=("twice",))).findings
+    assert {(v.kind, s.name) for v in found for s in v.scenarios} == {("status", "forward"), ("way", "twice reverse")}
+
+
+def test_each_input_is_differentiated_by_itself(target, tmp_path):
+    text = X.format(dtype="float64") + X.format(dtype="float64").replace("x =", "a =").replace("seed=1", "seed=2") + "y = {}(x, a)\n"
+    wrong, right = (parse(text.format(call), target.language) for call in ("planted_ways.product", "torch.mul"))
+    found = examine(target, wrong, Options(1, scenarios=frozenset([REVERSE]), ways=("apart",))).findings
+    assert {(v.kind, s.name) for v in found for s in v.scenarios} == {("way", "apart reverse")}
+    healthy = examine(target, right, Options(1, ways=("apart",)))
+    assert healthy.outcome == "agree" and {s.name for s in healthy.trial.outcomes if s.way} == {"apart reverse", "apart forward"}
+    for code, tested in ((1, wrong), (0, right)):
+        for modes in (("r",), ("f",)) if code == 0 else (("r",),):
+            verdict = replace(found[0], scenarios=[Scenario(modes, "apart")])
+            (tmp_path / "script.py").write_text(
+                script(Finding("torch", target.version, "planted", verdict, tested, True, modules=("planted_ways",)))
+            )
+            done = subprocess.run(
+                [sys.executable, "script.py"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(PLANTED)}, capture_output=True, text=True
+            )
+            assert done.returncode == code, done.stdout + done.stderr
