@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import custom_batching
 
 FACTOR = 1.0 + 1e-3
@@ -153,4 +154,4 @@ def picked_rightly(x, i):
 
 
 def picked_by_number(x, i):
-    return x[int(i[0])] * x
+    return x[int(np.asarray(i)[0])] * x
