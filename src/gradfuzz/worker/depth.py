@@ -30,7 +30,6 @@ class Depth:
     turn: int = 1
     together: bool = False
     compiled: str = ""
-    traced: tuple[str, ...] = ()
     family: int = 0  # mutants in a row that share everything but their numbers; 0: as the target says
     device: str = ""
     scenarios: tuple[str, ...] | None = None  # only these, by name
@@ -39,6 +38,7 @@ class Depth:
     refused: int = 0  # so many refusals of a batch, no two alike, are put to the derivatives as well
     scents: int = 0  # so many findings of a batch, no two alike, are followed to where they are plain
     alone: int = 1
+    traced: tuple[str, ...] = ()
 
     def options(self, number: int, shown: Counter[int], alone: bool = False) -> Options:
         """What one mutant is examined for; `shown`: findings of the batch so far, by order; `alone`: it tries one value by itself."""
