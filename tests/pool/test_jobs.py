@@ -2,7 +2,7 @@
 
 import pytest
 
-from gradfuzz.pool.jobs import HURRIED_SHARE, URGENT_SHARE, Jobs
+from gradfuzz.pool.jobs import HURRIED_SHARE, PUT_OFF_EVERY, URGENT_SHARE, Jobs
 from gradfuzz.pool.process import at_rest
 
 
@@ -51,6 +51,11 @@ def test_what_was_put_off_comes_when_nothing_urgent_waits_and_within_the_same_sh
     urgent = [job["id"] for job in done if job["urgent"]]
     assert urgent[:3] == [1000, 1001, 1002] and urgent[3:] == list(range(2000, 2000 + len(urgent) - 3))
     assert abs(len(urgent) - 100 * URGENT_SHARE) <= 1
+
+
+def test_what_was_put_off_has_its_turn_where_something_urgent_always_waits():
+    done = run(filled(waiting=0, urgent=100, put_off=100), 4 * PUT_OFF_EVERY)
+    assert [job["id"] >= 2000 for job in done] == 4 * [*(PUT_OFF_EVERY - 1) * [False], True]
 
 
 def test_where_nothing_else_waits_the_share_does_not_matter():

@@ -12,6 +12,8 @@ URGENT_SHARE = 0.15
 # The same where more waits than could be done in time.
 HURRIED_SHARE = 0.3
 URGENT_WORKERS = 0.5
+# Of so many urgent jobs one is of those that were put off: where much is found there is always something more urgent.
+PUT_OFF_EVERY = 4
 
 
 class Jobs:
@@ -25,6 +27,7 @@ class Jobs:
         self.put_off: deque[Job] = deque()  # urgent ones that have time: after the others, within the same share
         self._spent = {True: 0.0, False: 0.0}  # seconds of the processor, by whether the job was urgent
         self.hurried = False
+        self._handed_out = 0  # urgent ones
 
     def staff(self, workers: int) -> None:
         """So many workers there are now."""
@@ -34,7 +37,7 @@ class Jobs:
         return bool(self.waiting or self.begun or self.urgent or self.put_off)
 
     def add(self, job: Job, ahead: bool = False, put_off: bool = False) -> None:
-        """`ahead`: before those of its kind; `put_off`: when no other urgent one waits."""
+        """`ahead`: before those of its kind; `put_off`: when no other urgent one waits, or when such ones have their turn."""
         if job["urgent"]:
             (self.put_off if put_off else self.begun if ahead else self.urgent).append(job)
         elif ahead:
@@ -59,8 +62,14 @@ class Jobs:
     def next(self, urgent_ones: int, fits: Callable[[Job], bool] | None = None) -> Job | None:
         """What another worker is to do, while so many are at urgent jobs; of those that `fit`, where it cannot do all."""
         may = not self.waiting or self._room(urgent_ones)
-        queues = (self.begun, self.urgent, self.put_off, self.waiting) if may else (self.waiting,)
-        return next(filter(None, (_pop(queue, fits) for queue in queues)), None)
+        urgent = (self.put_off, self.begun, self.urgent) if self._is_turn_of_put_off() else (self.begun, self.urgent, self.put_off)
+        queues = (*urgent, self.waiting) if may else (self.waiting,)
+        job = next(filter(None, (_pop(queue, fits) for queue in queues)), None)
+        self._handed_out += job is not None and job["urgent"]
+        return job
+
+    def _is_turn_of_put_off(self) -> bool:
+        return self._handed_out % PUT_OFF_EVERY == PUT_OFF_EVERY - 1
 
     def _room(self, urgent_ones: int) -> bool:
         share = HURRIED_SHARE if self.hurried else URGENT_SHARE
