@@ -6,6 +6,7 @@ from numpy_library import ManyPoint, ManyTarget
 from test_excuses import MATRICES, eigen, eigen_tangents, other_sign, program
 
 from gradfuzz.oracles.check import Options, examine
+from gradfuzz.oracles.evidence.invariants import invariants_of
 from gradfuzz.oracles.gauge import same_up_to_gauge
 from gradfuzz.targets.base.protocol import Refusal
 
@@ -40,6 +41,11 @@ def test_factors_may_change_their_signs_together_and_not_alone():
     u, s, vh = np.linalg.svd(A)
     assert same_up_to_gauge([u, s, vh], [u @ SIGNS, s, SIGNS @ vh], UNIT)
     assert not same_up_to_gauge([u, s, vh], [u @ SIGNS, s, vh], UNIT)
+
+
+def test_a_saturated_function_gives_no_eigenvectors():
+    assert invariants_of([np.ones((1, 4))], [np.full((1, 4), 50.0)]) is None
+    assert invariants_of([eigh()[1]], [S]) is not None
 
 
 @pytest.mark.parametrize("outputs", [[np.sin(A[0]), np.cos(A[0])], [A]])

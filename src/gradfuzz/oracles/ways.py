@@ -34,6 +34,8 @@ TOO_COARSE = 2.0**-20
 AGAIN = 4
 # By these the weights are multiplied: a kernel that takes their logarithm rounds other numbers then.
 WEIGHTS = (1.25, 0.625, 1.75)
+# What a way computes with that computes: squares of these are numbers.
+LARGEST = 1e100
 # Whose fault it is where a way answers for itself.
 ANY = "any"
 # The way in which a device gives the same numbers each time.
@@ -84,6 +86,8 @@ def _check(trial: Trial, scenario: Scenario, own_rule: bool) -> list[Verdict]:
         verdict = check_status(trial, scenario, outcome)
         verdict.subject = ANY if way.of_its_own else verdict.subject
         return [verdict] if verdict.is_finding and not (way.loose and verdict.kind != INTERNAL) else []
+    if way.computes and not _ordinary(trial):
+        return []
     value = check_value(trial, scenario, outcome) if outcome.outputs and not way.precision else None
     if value is not None and value.outcome != AGREE:
         # Outside the domain one way may well say infinity and another that there is no number; vectors may be free up to a phase,
@@ -92,6 +96,12 @@ def _check(trial: Trial, scenario: Scenario, own_rule: bool) -> list[Verdict]:
         return [value] if not excused else []
     found = _compare(trial, scenario, plain, outcome, way, own_rule) if scenario.modes else []
     return [replace(verdict, subject=ANY) for verdict in found] if way.of_its_own else found
+
+
+def _ordinary(trial: Trial) -> bool:
+    """Whether numbers can be added and multiplied without leaving the range."""
+    sizes = np.abs(np.concatenate([a.ravel() for a in (*trial.inputs, *trial.direct)] or [np.zeros(1)]))
+    return bool(((sizes == 0) | ((sizes > 1 / LARGEST) & (sizes < LARGEST))).all())
 
 
 def _compare(trial: Trial, scenario: Scenario, plain: Outcome, outcome: Outcome, way: Way, own_rule: bool) -> list[Verdict]:

@@ -51,6 +51,15 @@ def test_zeros_in_coordinate_form_have_a_derivative(jax_target):
         assert looked.outcome == "agree" and ran(looked, way)
 
 
+@pytest.mark.parametrize(("number", "call", "way"), [
+    ('float("inf")', "jax.lax.erf(x)", "coordinates"), ("1e-310", "jax.numpy.linalg.diagonal(x)", "rooted"),
+])  # fmt: skip
+def test_a_way_that_computes_is_not_held_to_numbers_that_it_cannot_compute_with(jax_target, number, call, way):
+    text = f'x = tensor((1, 2), "float64", listed([{number}, 2.0]))\ny = {call}'
+    looked = examine(jax_target, parse(text, jax_target.language), Options(1, ways=(way,)))
+    assert ran(looked, way) and not [v for v in looked.findings if any(s.way for s in v.scenarios)]
+
+
 @pytest.mark.parametrize("number", ["nan", "inf"])
 def test_the_branch_is_taken_whatever_the_numbers_are(jax_target, number):
     text = f'x = tensor((2,), "float64", listed([0.8, float("{number}")]))\ny = jax.numpy.nansum(x)'

@@ -119,7 +119,12 @@ def _unit_columns(a: Array) -> bool:
 
 
 def _eigenvectors(vectors: Array, inputs: Sequence[Array]) -> bool:
-    """Whether the columns are eigenvectors of an input, or of its product with its adjoint, as singular vectors are."""
+    """Whether the columns are eigenvectors of an input, or of its product with its adjoint, as singular vectors are.
+
+    Of a single number every number of size one is one: what a saturated function gives says nothing.
+    """
+    if vectors.shape[-2] < 2:
+        return False
     with np.errstate(all="ignore"):
         for x in inputs:
             if x.ndim < 2 or x.shape[:-2] != vectors.shape[:-2]:

@@ -37,6 +37,7 @@ class Way:
     same_draws: bool = False  # it promises the random numbers of the plain way
     stages: tuple[str, ...] = ()
     default: bool = True  # worth its cost in an ordinary campaign
+    computes: bool = False  # with what F is given or gives: huge, tiny and infinite numbers do not survive it
     of_its_own: bool = False  # what it finds is its own fault, whichever API shows it: one finding for all of them
 
 
