@@ -14,6 +14,8 @@ from gradfuzz.oracles.status import check_status
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.value import check_value
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, INTERNAL, WAY, Verdict
+from gradfuzz.program.model import DISCRETE
+from gradfuzz.program.values import materialise
 from gradfuzz.targets.base.dtypes import UNITS as UNITS_OF_TYPES
 from gradfuzz.targets.base.protocol import Outcome, Refusal, Vec
 from gradfuzz.targets.base.scenario import DIRECT, FORWARD, Scenario, nestings
@@ -34,8 +36,8 @@ TOO_COARSE = 2.0**-20
 AGAIN = 4
 # By these the weights are multiplied: a kernel that takes their logarithm rounds other numbers then.
 WEIGHTS = (1.25, 0.625, 1.75)
-# What a way computes with that computes: squares of these are numbers.
-LARGEST = 1e100
+# What a way computes with that computes: neither these nor their derivatives leave the range when they are multiplied.
+LARGEST = 1e30
 # Whose fault it is where a way answers for itself.
 ANY = "any"
 # The way in which a device gives the same numbers each time.
@@ -100,7 +102,8 @@ def _check(trial: Trial, scenario: Scenario, own_rule: bool) -> list[Verdict]:
 
 def _ordinary(trial: Trial) -> bool:
     """Whether numbers can be added and multiplied without leaving the range."""
-    sizes = np.abs(np.concatenate([a.ravel() for a in (*trial.inputs, *trial.direct)] or [np.zeros(1)]))
+    given = [materialise(recipe) for recipe in trial.program.inputs.values() if recipe.dtype not in DISCRETE]
+    sizes = np.abs(np.concatenate([a.ravel() for a in (*given, *trial.direct)] or [np.zeros(1)]))
     return bool(((sizes == 0) | ((sizes > 1 / LARGEST) & (sizes < LARGEST))).all())
 
 

@@ -53,6 +53,7 @@ def test_zeros_in_coordinate_form_have_a_derivative(jax_target):
 
 @pytest.mark.parametrize(("number", "call", "way"), [
     ('float("inf")', "jax.lax.erf(x)", "coordinates"), ("1e-310", "jax.numpy.linalg.diagonal(x)", "rooted"),
+    ("1e-87", "jax.numpy.reciprocal(x)", "integrated"),
 ])  # fmt: skip
 def test_a_way_that_computes_is_not_held_to_numbers_that_it_cannot_compute_with(jax_target, number, call, way):
     text = f'x = tensor((1, 2), "float64", listed([{number}, 2.0]))\ny = {call}'
