@@ -5,14 +5,14 @@ import pytest
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import parse
 from gradfuzz.targets.base.scenario import DIRECT, FORWARD, REVERSE
+from tests.targets.broken_ways import sound_ways
 
 TEXT = 'x = tensor((2, 3), "float64", {values})\ny = planted_tensorflow.{name}(x)\n'
 
 
 def seen(target, name, values="uniform(0.5, 2.0, seed=1)", order=2, thorough=False):
-    return examine(
-        target, parse(TEXT.format(name=name, values=values), target.language), Options(order=order, ways=None if thorough else ())
-    )
+    program = parse(TEXT.format(name=name, values=values), target.language)
+    return examine(target, program, Options(order=order, ways=sound_ways(target) if thorough else ()))
 
 
 def test_a_wrong_gradient_is_caught_and_named(tensorflow_target):
