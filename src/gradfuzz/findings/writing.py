@@ -1,5 +1,5 @@
 """The last steps of a finding. First what it is held against must stand by itself, and its script show it in a fresh process: then it is
-one. A short script is looked for, and what lies around is measured, when nothing else waits to be confirmed."""
+one. A short script is looked for, and what lies around is measured, when nothing else waits to be confirmed, or in the turn of what was put off."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Writing:
         self._go_on(Work(finding, proving(finding), ended), None)
 
     def polish(self, finding: Finding, ended: Callable[[Finding], None]) -> None:
-        """When nothing waits to be confirmed."""
+        """After what is to be confirmed; see `pool/jobs.py` for the turns of what was put off."""
         self._go_on(Work(finding, polishing(finding), ended, polish=True), None)
 
     def _go_on(self, work: Work, answer: Mapping[str, Any] | None) -> None:
