@@ -1,5 +1,6 @@
 """The last steps of a finding. First what it is held against must stand by itself, and its script show it in a fresh process: then it is
-one. A short script is looked for, and what lies around is measured, when nothing else waits to be confirmed, or in the turn of what was put off."""
+one. A short script is looked for, and what lies around is measured, when nothing else waits to be confirmed, or in the turn of what was
+put off."""
 
 from __future__ import annotations
 
