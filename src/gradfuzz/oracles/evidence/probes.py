@@ -90,6 +90,8 @@ def ulp_slopes(suspect: Suspect) -> list[Slope]:
         here = line.at(0.0)
         for units, sign in itertools.product(ULPS, (1, -1)):
             t = sign * units * unit / step
+            if t == 0.0:  # a unit of 1e-306 along a direction of 1e20
+                continue
             there = line.at(t)
             if there.shape != here.shape:
                 continue
