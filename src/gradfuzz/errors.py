@@ -28,6 +28,10 @@ class WorkerError(GradfuzzError):
     """A worker could not be started or spoke nonsense."""
 
 
+class Through(Exception):
+    """Raised inside a function under examination to end the examination: it passes through the oracles."""
+
+
 class Poisoned(SystemExit):
     """A device has failed for good: this process computes nothing any more, and ends so that another takes its place."""
 

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 from numpy_library import NumpyTarget
 
+from gradfuzz.errors import Through
+from gradfuzz.oracles import check
 from gradfuzz.oracles.check import Options, examine
+from gradfuzz.oracles.verdict import MISTAKE
 from gradfuzz.program import parse
 from gradfuzz.targets.base.scenario import FORWARD, REVERSE, Scenario
 from gradfuzz.targets.homes import language_for
@@ -176,3 +179,26 @@ def test_below_the_smallest_normal_number_outputs_may_differ_in_what_the_format_
     rounding = OtherwiseUnderAD(lambda x: x, diagonal(np.ones_like))
     rounding.changed = lambda o: o * (1 + 1e-12)
     assert any(v.oracle == "value" for v in examine(rounding, program(f"full({size})"), ONE).findings) == wrong
+
+
+def test_a_mistake_of_ours_costs_the_verdict_and_not_what_was_seen_before(monkeypatch):
+    def broken(*_):
+        raise ZeroDivisionError("float division by zero")
+
+    monkeypatch.setattr(check, "check_ways", broken)
+    wrong = sine(reverse_factor=2.0)
+    looked = examine(wrong, program("normal(seed=1)"), Options(order=1, ways=("jit",)))
+    assert not any(v.reason.startswith(MISTAKE) for v in looked.verdicts) and looked.outcome == "disagree"
+    right = sine()
+    looked = examine(right, program("normal(seed=1)"), Options(order=1, ways=("jit",)))
+    assert [v.outcome for v in looked.verdicts] == ["agree", "inconclusive"]
+    assert looked.verdicts[-1].excuses == [f"{MISTAKE}, ZeroDivisionError in broken"]
+
+
+def test_what_ends_an_examination_on_purpose_passes_through(monkeypatch):
+    def spent(*_):
+        raise Through
+
+    monkeypatch.setattr(check, "check_gradient", spent)
+    with pytest.raises(Through):
+        examine(sine(), program("normal(seed=1)"), Options(order=1))

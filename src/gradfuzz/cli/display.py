@@ -143,6 +143,8 @@ def endings(state: State) -> list[str]:
     if state.waiting:
         alike = f", {state.put_off} of them most likely other sights of what was met before" if state.put_off else ""
         said.append(f"{state.waiting} suspicions were not looked into in time{alike}; --resume goes on with them")
+    for mistake, n in state.mistakes.most_common():
+        said.append(f"{mistake}, at {n} mutants of which nothing can be said: please report it")
     if state.unpolished:
         said.append(f"{state.unpolished} findings have no short script yet, for want of time; --resume goes on with them")
     return said

@@ -56,6 +56,7 @@ class State:
     before: int = 0  # of those, what earlier runs of the campaign did
     counts: Counter[str] = field(default_factory=Counter)  # verdicts
     reasons: Counter[str] = field(default_factory=Counter)  # why some were inconclusive
+    mistakes: Counter[str] = field(default_factory=Counter)  # of ours: mutants at which an oracle failed
     blamed: Counter[str] = field(default_factory=Counter)
     rules: set[str] = field(default_factory=set)
     existing: set[str] = field(default_factory=set)  # rules that this computer can reach

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import traceback
 from dataclasses import dataclass, field
 from typing import Any
 
+from gradfuzz.errors import Through
 from gradfuzz.oracles.effort import FULL, Effort
 from gradfuzz.oracles.gauge import check_defined
 from gradfuzz.oracles.gradient import check_gradient
@@ -13,7 +15,7 @@ from gradfuzz.oracles.refused import check_refused, check_unseen
 from gradfuzz.oracles.status import check_status
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.value import check_value
-from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, INTERNAL, INVALID, UNSUPPORTED, Verdict, most_interesting
+from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, INTERNAL, INVALID, MISTAKE, UNSUPPORTED, Verdict, most_interesting
 from gradfuzz.oracles.ways import check_ways
 from gradfuzz.program.model import COMPLEXES, FLOATS, Program
 from gradfuzz.targets.base.protocol import Outcome, Refusal, Target
@@ -75,7 +77,8 @@ class Examination:
 
 
 def examine(target: Target, program: Program, options: Options, keep_rules: bool = False) -> Examination:
-    """Run the Program in every scenario up to the order and judge. Never raises for what the library does."""
+    """Run the Program in every scenario up to the order and judge. Never raises for what the library does, nor for an oracle's mistake:
+    what was said before it stands, and it is told by a verdict of its own."""
     try:
         trial = Trial(target, program, options.salt, effort=options.effort)
     except (KeyboardInterrupt, SystemExit):
@@ -87,8 +90,22 @@ def examine(target: Target, program: Program, options: Options, keep_rules: bool
         return Examination(found or [Verdict(UNSUPPORTED, "status", reason=NO_OUTPUT)], trial=trial)
     if not trial.point.names:
         return Examination([Verdict(UNSUPPORTED, "status", reason="no differentiable input")], trial=trial)
-    low = any(t.dtype in LOW for t in program.inputs.values() if t.differentiable)
-    verdicts: list[Verdict] = []
+    seen = Examination([], trial=trial)
+    try:
+        _judge(seen, trial, options)
+        seen.rules = trial.point.rules() if keep_rules else []
+        seen.rule = trial.rule() if seen.findings else ""
+    except Through:
+        raise
+    except Exception as error:
+        seen.verdicts.append(_mistake(error))
+    return seen
+
+
+def _judge(seen: Examination, trial: Trial, options: Options) -> None:
+    """Every order, and the ways, as far as what was seen below allows."""
+    verdicts = seen.verdicts
+    low = any(t.dtype in LOW for t in trial.program.inputs.values() if t.differentiable)
     failed: set[str] = set()
     spoilt: set[Modes] = set()
     orders = range(1, (1 if low else options.order) + 1) if not options.own_rule else ()
@@ -104,12 +121,16 @@ def examine(target: Target, program: Program, options: Options, keep_rules: bool
         failed |= {s.modes[0] for v in findings for s in v.scenarios if s.order == 1 and v.oracle == "status"}
         # So do those that are built on what is right, where another nesting is wrong: it must not hide what they do higher up.
         spoilt |= {s.modes for v in findings for s in v.scenarios}
-    ways = tuple(target.ways) if options.ways is None else options.ways
+    ways = tuple(trial.target.ways) if options.ways is None else options.ways
     if ways or options.device:
         verdicts.extend(_examine_ways(trial, ways, options, verdicts))
-    rules = trial.point.rules() if keep_rules else []
-    rule = trial.rule() if any(v.is_finding for v in verdicts) else ""
-    return Examination(verdicts, rules, rule, trial=trial)
+
+
+def _mistake(error: Exception) -> Verdict:
+    """What went wrong, and in which function, so that mistakes of one kind are counted as one."""
+    where = traceback.extract_tb(error.__traceback__)[-1].name
+    what = f"{type(error).__name__} in {where}"
+    return Verdict(INCONCLUSIVE, "status", reason=f"{MISTAKE}: {what}: {error}"[:600], detail={"excuses": [f"{MISTAKE}, {what}"]})
 
 
 def _goes_on(found: list[Verdict], findings: list[Verdict], order: int) -> bool:

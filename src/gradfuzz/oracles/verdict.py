@@ -18,6 +18,9 @@ INVALID = "invalid"  # the direct run itself refuses the inputs: nothing to diff
 # From least to most interesting: a mutant is filed under its most interesting verdict.
 RANK = (INVALID, UNSUPPORTED, AGREE, INCONCLUSIVE, DISAGREE, TIMEOUT, CRASH)
 
+# What begins the reason of a verdict where an oracle itself has failed: it costs the mutant, not the campaign.
+MISTAKE = "a mistake of gradfuzz's own"
+
 # Kinds of disagreement.
 VALUE = "value"  # the output changes when it is computed under AD
 GRADIENT = "gradient"  # a derivative is wrong

@@ -15,7 +15,7 @@ from gradfuzz.errors import ProgramError, StoreError, TargetError
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.mutate.edits import Edit, apply_all
 from gradfuzz.oracles.check import Options
-from gradfuzz.oracles.verdict import CRASH, INCONCLUSIVE, RANK, TIMEOUT, Verdict
+from gradfuzz.oracles.verdict import CRASH, INCONCLUSIVE, MISTAKE, RANK, TIMEOUT, Verdict
 from gradfuzz.pool.executor import Executor
 from gradfuzz.program import Program, from_json, gate, to_json
 from gradfuzz.seeds.files import file_seeds
@@ -336,6 +336,7 @@ class Mutants:
             self._count(outcome, -count)
         for outcome, count in counts.items():
             self._count(outcome, count)
+        self.state.mistakes.update({name: n for name, n in running.reasons.items() if name.startswith(MISTAKE)})
         self.state.cpu += running.cpu
         self.triage.inquiries.earn(running.cpu)
         self.state.rules.update(running.rules)

@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from gradfuzz.errors import Through
+
 # A failing check may cost this many evaluations; agreeing ones take about a dozen. `thorough=True` lifts it.
 EVALUATIONS = 300
 SECONDS = 30.0
@@ -15,7 +17,7 @@ QUIET_SECONDS = 2.0
 EVERY_SECONDS = 0.5
 
 
-class Spent(Exception):
+class Spent(Through):
     """A limit is reached. What is known by then is the answer."""
 
 
