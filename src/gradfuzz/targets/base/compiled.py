@@ -73,7 +73,7 @@ class CompiledPoint(Binding):
         if error is not None:
             raise error
         outputs, result = found[key_of(scenario.modes)]
-        outputs = found["direct"] if outputs is None else outputs
+        outputs = self.direct_at(along, shift) if outputs is None else outputs
         return Outcome([as_seen(o) for o in outputs], [as_seen(r) for r in result], "r" in scenario.modes)
 
     @abstractmethod
