@@ -111,12 +111,12 @@ def test_where_shapes_are_dear_a_turn_is_in_one_way_after_the_other_at_order_one
     assert all(len(options.ways) == 1 and options.order == 1 for options in looked)
 
 
-def test_a_first_look_traces_every_way_that_does_not_answer_for_itself():
+def test_an_operators_turn_traces_every_way_that_does_not_answer_for_itself():
     ways = (*CHEAP, Way("own", of_its_own=True))
     nightly, default = (Depths(None, (), 0, Choice(PROFILES[name], ways), family=64) for name in ("nightly", "default"))
-    assert nightly.batch(0, (), glance=True).traced == ("a", "b", "c")
-    assert not nightly.batch(0, ()).traced and not default.batch(0, (), glance=True).traced
-    assert Depth.from_json(json.loads(json.dumps(nightly.batch(0, (), glance=True).to_json()))).traced == ("a", "b", "c")
+    assert nightly.batch(0, (), swept=True).traced == ("a", "b", "c")
+    assert not nightly.batch(0, (), glance=True).traced and not default.batch(0, (), swept=True).traced
+    assert Depth.from_json(json.loads(json.dumps(nightly.batch(0, (), swept=True).to_json()))).traced == ("a", "b", "c")
 
 
 def test_full_examines_every_mutant_in_every_way():

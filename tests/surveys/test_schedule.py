@@ -1,7 +1,11 @@
 """Schedules: the same for the same seed, nobody starves, and what brings nothing gets less."""
 
+import re
 from collections import Counter
 
+import pytest
+
+from gradfuzz.bugs.names import Names
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.store import Lesson
 from gradfuzz.surveys.depth import DEEP_BATCH_EVERY, SWEPT_WAYS
@@ -194,6 +198,18 @@ def test_a_sweep_takes_an_operator_by_one_of_its_names():
     names = ["lib.add_up", "lib.Tensor.add_up", "lib.Tensor.add_up_", "lib.nn.AddUp", "lib.sub"]
     swept = [b for b in run(Schedule(names, 0, sweep=True), 20, dull) if b.swept and not b.dtype]
     assert len(swept) == 2 and {names[b.seed_index] for b in swept} > {"lib.sub"}
+
+
+@pytest.mark.parametrize("family", [1, 64])
+def test_every_operator_is_looked_at_before_any_has_a_second_look_by_another_name(family):
+    names = Names(functions=(re.compile(r"lib\.(?P<name>\w+)_p\.bind"),), internal=("*.bind",), deprecated=("lib.old.*",))
+    parts = [["lib.mul_p.bind", "lib.add", "lib.Tensor.add_", "lib.old.sub"], ["lib.nn.Add", "lib.mul", "lib.sub", "lib.only_p.bind"]]
+    schedule = Schedule([], 0, family, sweep=True, last=False, names=names)
+    for part in parts:
+        schedule.grow(part, last=part is parts[-1])
+    looked = [schedule.apis[b.seed_index] for b in run(schedule, 8 + 4, dull)]
+    assert looked[0] == "lib.add" and set(looked[1:3]) == {"lib.mul", "lib.sub"} and len(set(looked[:8])) == 8
+    assert sorted(looked[8:]) == ["lib.add", "lib.mul", "lib.only_p.bind", "lib.sub"]
 
 
 def test_where_shapes_are_dear_a_sweep_takes_every_operator_through_some_ways():

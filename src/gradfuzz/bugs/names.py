@@ -30,10 +30,16 @@ class Names:
 
     def stem(self, api: str) -> str:
         """One word for an API in all its forms: function and method, in place or not, module, each number of dimensions, alias."""
-        aliases = self.aliases or {}
+        return self._plain(self._function(api))
+
+    def operator(self, api: str) -> str:
+        """What the names of one operator have in common: function, method, in-place method, module and namespaces share their rule."""
+        return self._function(api).replace("_", "").lower()
+
+    def _function(self, api: str) -> str:
         api = api[:-1] if api.endswith("_") and not api.endswith("__") else api
-        api = aliases.get(api, api)
-        return self._plain(_part(api, self.functions) or api.rsplit(".", 1)[-1])
+        api = (self.aliases or {}).get(api, api)
+        return _part(api, self.functions) or api.rsplit(".", 1)[-1]
 
     def of_rule(self, rule: str) -> str:
         """The word for the function whose derivative rule it is."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from gradfuzz.bugs.names import names_of
 from gradfuzz.engine.config import Config
 from gradfuzz.engine.engine import Engine, Session, session
 from gradfuzz.engine.survey import Death, State, Suspicion, Task, Watcher
@@ -123,7 +124,7 @@ class Mutants:
         choice = chosen(config.launch.target, config.profile, config.ways).only(pool.ways)
         self.depths = Depths(config.order, config.scenarios, config.seed, choice, pool.family, config.device)
         self.schedule = Schedule([], config.seed, pool.family, self.depths.sweeps, last=False, shard=config.shard,
-            size=config.round or ROUND,
+            size=config.round or ROUND, names=names_of(config.launch.target),
         )  # fmt: skip
         self.reading = reading
         self.language = language_for(config.launch.target, config.launch.modules)

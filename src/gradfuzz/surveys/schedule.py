@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
+from gradfuzz.bugs.names import Names
 from gradfuzz.engine.shard import WHOLE, Shard
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.store import Lesson
@@ -59,6 +60,8 @@ def round_for(workers: int) -> int:
     return max(ROUND, 1 << (needed - 1).bit_length())
 
 
+# What names say by themselves.
+NAMES = Names()
 # A mutant that brought something new becomes a seed: so many of an API at most, one of a batch.
 MOST_GROWN_OF_API = 8
 # What a seed's batch brought counts half as much after its next one.
@@ -105,16 +108,18 @@ class Schedule:
 
     def __init__(
         self, apis: Sequence[str], seed: int, family: int = 1, sweep: bool = False, last: bool = True, shard: Shard = WHOLE,
-        size: int = ROUND,
+        size: int = ROUND, names: Names = NAMES,
     ) -> None:  # fmt: skip
         """`apis`: one for each seed; unless they are the `last`, more come with `grow`. `sweep`: every operator has a turn of its own in a
-        compiled way, early on, by one of its names. `size`: batches in a later round."""
-        self._size = size
+        compiled way, early on, by one of its names. `size`: batches in a later round. `names`: what is one operator, and for users."""
+        self._size, self._names = size, names
         self.apis: list[str] = []
         self.seed = seed
         self._family, self._sweep, self._shard = family, sweep, shard
         self._own: list[str] = []  # the shard's APIs
         self._by_api: dict[str, list[int]] = defaultdict(list)
+        self._operators: set[str] = set()  # that have a first look
+        self._aliases: list[int] = []  # seeds that lead further names of these: they are looked at once all operators are
         self._designs = Designs(family)
         self._turn = 0
         self.turns = 0  # of operators in further ways, that are planned
@@ -137,27 +142,40 @@ class Schedule:
         self.grow(apis, last)
 
     def grow(self, apis: Sequence[str], last: bool) -> None:
-        """More seeds. A first look at each new API is planned at once, the rest of the first round when the last seeds are known.
+        """More seeds. A first look at each new operator is planned at once, by one of its names that is for users; further names and
+        the rest of the first round when the last seeds are known.
 
         The parts in which they come are the same in every run of a campaign, so that the plan is, too.
         """
         chance = random.Random(f"{self.seed}:seeds:{len(self.apis)}")
-        leading = []
+        leading: list[int] = []
         for index, api in enumerate(apis, len(self.apis)):
             if api not in self._by_api:
-                leading.append(index)
+                (leading if self._is_first(api) else self._aliases).append(index)
                 if self._shard.has(api):
                     self._own.append(api)
             self._by_api[api].append(index)
         self.apis += apis
-        chance.shuffle(leading)
-        for index in leading:
-            self._look(index)
+        self._look_at(leading, chance)
         if last:
+            self._look_at(self._aliases, chance)
             self._rest_of_first_round(chance)
             self._energy = [1.0 if index in self._seen else UNSEEN for index in range(len(self.apis))]
             self._ends.append(len(self._first))
             self._whole = True
+
+    def _is_first(self, api: str) -> bool:
+        """Whether an API is the first name of its operator that is for users."""
+        operator = self._names.operator(api)
+        if operator in self._operators or self._names.is_internal(api) or self._names.is_deprecated(api):
+            return False
+        self._operators.add(operator)
+        return True
+
+    def _look_at(self, leading: list[int], chance: random.Random) -> None:
+        chance.shuffle(leading)
+        for index in leading:
+            self._look(index)
 
     # Planning ------------------------------------------------------------------------------------------------------------
 
@@ -220,9 +238,10 @@ class Schedule:
 
     def _swept(self) -> list[int]:
         """The seeds that were looked at first, one for each operator: what is due in further ways, one after the other."""
-        leading = [batch.seed_index for batch in self._first]
-        operators = {_operator(self.apis[index]): index for index in reversed(leading)}
-        return [index for index in leading if operators[_operator(self.apis[index])] == index] if self._sweep else []
+        operators: dict[str, int] = {}
+        for batch in self._first if self._sweep else ():
+            operators.setdefault(self._names.operator(self.apis[batch.seed_index]), batch.seed_index)
+        return list(operators.values())
 
     def _plan(self, index: int, start: int, count: int, **more: Any) -> None:
         """One more batch of the first round."""
@@ -348,8 +367,3 @@ class Schedule:
             self._again[api] += 1
         energy = self._energy[batch.seed_index]
         self._energy[batch.seed_index] = MEMORY * energy + 0.2 + len(lesson.features) + 3 * len(fresh)
-
-
-def _operator(api: str) -> str:
-    """What the names of one operator have in common: function, method, in-place method and namespaces share their rule."""
-    return api.rsplit(".", 1)[-1].replace("_", "").lower()

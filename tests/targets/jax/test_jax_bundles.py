@@ -1,4 +1,4 @@
-"""What is compiled once serves many questions: both ends of the quick difference come along, and a refusal is not tried again."""
+"""What is compiled once serves many questions: F by itself, the derivatives of an order together, and a refusal is not tried again."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from gradfuzz.mutate.edits import Edit
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.program import from_json, parse, to_json
 from gradfuzz.targets.base.protocol import QUICK_STEP, Refusal
-from gradfuzz.targets.base.scenario import DIRECT, FORWARD, REVERSE
+from gradfuzz.targets.base.scenario import DIRECT, FORWARD, REVERSE, nestings
 from gradfuzz.targets.jax import bundle
 from gradfuzz.worker import batch, drawing
 from gradfuzz.worker.depth import Depth
@@ -20,7 +20,7 @@ def trial_of(target, function):
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_the_ends_that_come_along_are_the_function_at_the_shifted_points(jax_target, sign):
+def test_the_ends_of_the_quick_difference_are_the_function_at_the_shifted_points(jax_target, sign):
     trial = trial_of(jax_target, "jax.numpy.tanh")
     u = trial.direction(0)
     trial.outcome(REVERSE)
@@ -28,6 +28,15 @@ def test_the_ends_that_come_along_are_the_function_at_the_shifted_points(jax_tar
     assert np.allclose(here, np.tanh(trial.inputs[0] + sign * QUICK_STEP * u.arrays[0]), rtol=1e-15, atol=0)
     (elsewhere,) = trial.point.run(DIRECT, (), None, trial.direction(1), sign * QUICK_STEP).outputs
     assert np.allclose(elsewhere, np.tanh(trial.inputs[0] + sign * QUICK_STEP * trial.direction(1).arrays[0]), rtol=1e-15, atol=0)
+
+
+def test_no_copy_of_the_function_is_compiled_with_its_derivatives(jax_target):
+    trial = trial_of(jax_target, "jax.numpy.tanh")
+    for order, keys in ((1, {"f", "r"}), (2, {"ff", "fr", "rf", "rr"})):
+        args = trial.point.args(order, (), None, None, 0.0)
+        assert set(trial.point.plan.bundle(order).run(args)) == keys
+    outputs = trial.outcome(nestings(2)[0]).outputs
+    assert np.array_equal(outputs[0], trial.direct[0])
 
 
 def test_what_cannot_be_compiled_is_not_tried_again(jax_target, monkeypatch):

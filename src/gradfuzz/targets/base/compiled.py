@@ -72,9 +72,9 @@ class CompiledPoint(Binding):
         error = bundle.raised(scenario.modes)
         if error is not None:
             raise error
-        outputs, result = found[key_of(scenario.modes)]
-        outputs = found["direct"] if outputs is None else outputs
-        return Outcome([as_seen(o) for o in outputs], [as_seen(r) for r in result], "r" in scenario.modes)
+        under, result = found[key_of(scenario.modes)]
+        under = self.direct_at(along, shift) if under is None else under
+        return Outcome([as_seen(o) for o in under], [as_seen(r) for r in result], "r" in scenario.modes)
 
     @abstractmethod
     def direct_alone(self) -> Arrays:

@@ -12,7 +12,6 @@ import numpy as np
 from gradfuzz.targets.base.bundle import Answers, Args, Arrays, Bundle, Plan, TooDear, key_of
 from gradfuzz.targets.base.dtypes import DOUBLE_UNIT, UNITS, as_seen
 from gradfuzz.targets.base.nesting import Derivative
-from gradfuzz.targets.base.protocol import QUICK_STEP
 from gradfuzz.targets.base.scenario import Modes
 from gradfuzz.targets.jax.derivatives import derivative
 from gradfuzz.targets.jax.ways import BY_HAND, COMPUTING, WAYS
@@ -58,7 +57,7 @@ class JaxPlan(Plan):
         return DEAR
 
     def make(self, scenarios: list[Modes], order: int) -> Bundle:
-        return JaxBundle(self, scenarios, ends=order == 1 and not self.eager)
+        return JaxBundle(self, scenarios)
 
     def make_way(self, way: str, scenarios: list[Modes]) -> Bundle:
         if self.bundle(1).size > DEAR:
@@ -78,21 +77,17 @@ class JaxPlan(Plan):
 
 
 class JaxBundle(Bundle):
-    """Some scenarios and the direct run as one compiled function; with `ends`, both ends of the quick central difference too."""
+    """Some scenarios as one compiled function. F itself is compiled once, apart: each copy of it would cost as much again."""
 
-    def __init__(
-        self, plan: JaxPlan, scenarios: Sequence[Modes], way: Derivative = derivative, eager: bool = False, ends: bool = False
-    ) -> None:  # fmt: skip
+    def __init__(self, plan: JaxPlan, scenarios: Sequence[Modes], way: Derivative = derivative, eager: bool = False) -> None:
         super().__init__(scenarios, plan.eager or eager)
-        self.plan, self.way, self.ends = plan, way, ends
-        self._rest: JaxBundle | None = None
+        self.plan, self.way = plan, way
 
     def alone(self, scenarios: list[Modes]) -> Bundle:
         return JaxBundle(self.plan, scenarios, self.way)
 
     def without_scenarios(self, args: Args) -> Answers:
-        self._rest = self._rest or JaxBundle(self.plan, [], ends=self.ends)
-        return self._rest.run(args)
+        return {}
 
     def compile(self, args: Args) -> Any:
         lowered = jax.jit(self._traced).lower(*_tuples(args))
@@ -108,14 +103,8 @@ class JaxBundle(Bundle):
 
     def _traced(self, xs: Arrays, fixed: Arrays, us: Any, v: Arrays, scenarios: Sequence[Modes] | None = None) -> Answers:
         function = Whole(self.plan.whole, (*fixed, *self.plan.constants))
-        wanted = self.scenarios if scenarios is None else scenarios
         found: Answers = {}
-        if not scenarios or len(wanted[0]) > 1:
-            found["direct"] = self.plan.direct(tuple(xs), tuple(fixed))
-        if self.ends:
-            for name, step in (("ahead", QUICK_STEP), ("behind", -QUICK_STEP)):
-                found[name] = self.plan.direct(tuple(x + (step * u).astype(x.dtype) for x, u in zip(xs, us[0])), tuple(fixed))
-        for modes in wanted:
+        for modes in self.scenarios if scenarios is None else scenarios:
             try:
                 found[key_of(modes)] = self.way(function, xs, modes, us, v)
                 self.errors.pop(modes, None)  # of other numbers, where it runs op by op

@@ -18,8 +18,8 @@ from gradfuzz.targets.base.dtypes import DOUBLE_UNIT, UNITS, as_seen
 from gradfuzz.targets.base.evaluate import Compiler, Env, run_steps
 from gradfuzz.targets.base.plans import Plans
 from gradfuzz.targets.base.protocol import Outcome, Vec
-from gradfuzz.targets.base.scenario import DIRECT, REVERSE, Modes, Scenario
-from gradfuzz.targets.jax.bundle import JaxPlan
+from gradfuzz.targets.base.scenario import Modes, Scenario
+from gradfuzz.targets.jax.bundle import JaxPlan, on_device
 from gradfuzz.targets.jax.device import on
 from gradfuzz.targets.jax.rules import Rules
 from gradfuzz.targets.jax.whole import arrays, floating
@@ -124,16 +124,16 @@ class JaxPoint(CompiledPoint):
     def first(self) -> list[Array]:
         """F at the inputs."""
         self.foreseen()
-        return self._first(DIRECT, (), None)
+        return self._first()
 
     def first_along(self, u: Vec, v: Vec) -> list[Array]:
-        """F at the inputs; the derivatives of order one along these directions come with it."""
-        return self._first(DIRECT, (), None) if self.plan.eager else self._first(REVERSE, (u,), v)
+        """F at the inputs. Its derivatives are compiled apart from it."""
+        return self._first()
 
-    def _first(self, scenario: Scenario, us: Sequence[Vec], v: Vec | None) -> list[Array]:
+    def _first(self) -> list[Array]:
         if not self.plan.avals or not self.leaves:
             return list(self.plan.looks)
-        return [as_seen(o) for o in self.answers(self.plan.bundle(1), scenario, us, v)["direct"]]
+        return [as_seen(o) for o in self.direct_at(None, 0.0)]
 
     # The scenarios -------------------------------------------------------------------------------------------------
 
@@ -145,15 +145,12 @@ class JaxPoint(CompiledPoint):
         return Args(self.shifted(along, shift), self.resting, directions, self.plan.zeros if v is None else self.native_like(v))
 
     def direct_at(self, along: Vec | None, shift: float) -> Arrays:
-        if along is None or self.plan.eager:
-            found: Arrays = self.answers(self.plan.bundle(1), DIRECT, (), None, along, shift)["direct"]
-            return found
-        # The ladder's evaluations are many: F alone, compiled for the Plans that need them, is several times as quick as the bundle.
-        return self.plan.direct(tuple(self.shifted(along, shift)), tuple(self.resting))
+        given = on_device if self.plan.eager else tuple  # what was compiled takes arrays of NumPy's as they are
+        return self.plan.direct(given(self.shifted(along, shift)), given(self.resting))
 
     def direct_alone(self) -> Arrays:
         self.foreseen()
-        return self.plan.direct(tuple(self.leaves), tuple(self.resting))
+        return self.direct_at(None, 0.0)
 
     def shifted(self, along: Vec | None, shift: float) -> list[Array]:
         if along is None:

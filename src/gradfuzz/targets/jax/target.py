@@ -11,12 +11,16 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from typing import Any
 
-# Half the price of a compilation, and no thread pool per worker. Read when the runtime starts, which is after the fork.
-_FAST = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_cpu_multi_thread_eigen=false"
-# A third of what is left: no code made by MLIR pipelines, and one module rather than many small ones. XLA ends the process at a flag that
-# it does not know, so these are for releases on which they were tried; 0.11 has dropped the first.
-_FASTER = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
-_FASTER_ON = ((0, 10),)
+# A third of the price of a compilation, and no thread pool per worker: no dear passes, and no code made by MLIR pipelines. Read when the
+# runtime starts, which is after the fork.
+_FAST = (
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_cpu_multi_thread_eigen=false"
+    " --xla_backend_extra_options=xla_cpu_disable_new_fusion_emitters"
+)
+# An eighth of what is left: one module rather than many small ones. XLA ends the process at a flag that it does not know (an extra option
+# is none), so this is for releases on which it was tried.
+_FASTER = "--xla_cpu_parallel_codegen_split_count=1"
+_FASTER_ON = ((0, 10), (0, 11))
 _USERS_FLAGS = os.environ.get("XLA_FLAGS")
 _JAXLIB = tuple(int(n) for n in re.findall(r"\d+", version("jaxlib"))[:2])
 os.environ["XLA_FLAGS"] = " ".join(filter(None, (_FAST, _FASTER if _JAXLIB in _FASTER_ON else "", _USERS_FLAGS)))
@@ -65,6 +69,7 @@ class JaxTarget:
         self.ways = declared(home.data("ways"), WAYS)
         self._refusals = JaxRefusals(home.data("refusals"))
         jax.config.update("jax_enable_x64", True)
+        jax.config.update("jax_traceback_filtering", "off")  # finding out which frames of a refusal are JAX's costs more than the refusal
         warnings.filterwarnings("ignore")
         import_all(self.language)
         self.notes.watch()
