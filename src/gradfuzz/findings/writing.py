@@ -13,22 +13,33 @@ from gradfuzz.findings.direct import standing
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.short import shortening
 from gradfuzz.pool.executor import Event, Executor
+from gradfuzz.program import to_json
 
 SCRIPT_LIMIT = 60.0  # seconds of each step
 LANDSCAPE = "landscape"  # the one job that proves nothing: any worker will do
-DOING = {"direct": "running directly", "script": "running a script of", "pinpoint": "shortening the script of", LANDSCAPE: "looking around"}
+DOING = {
+    "direct": "running directly",
+    "calls": "following the calls of",
+    "script": "running a script of",
+    "pinpoint": "shortening the script of",
+    LANDSCAPE: "looking around",
+}
 # Hands out jobs for workers and is told their answers; returns the finding as it is then.
 Steps = Generator[tuple[str, dict[str, Any]], Mapping[str, Any], Finding]
 
 
 def proving(finding: Finding) -> Steps:
-    """Whether it is one: the direct run is sound, and the script shows it."""
+    """Whether it is one: the direct run is sound, and the script shows it. Of one that is, what its API passes through is told as well."""
     unsound = yield from standing(finding)
     if unsound:
         return replace(finding, confirmed=False, unsound=unsound)
     answer = yield "script", {"source": finding.script}
     output = "\n".join(str(answer[key]) for key in ("output", "failed", "cause") if answer.get(key))
-    return finding.shown_by(answer.get("status") == 1, output, answer.get("environment"))
+    finding = finding.shown_by(answer.get("status") == 1, output, answer.get("environment"))
+    if not finding.confirmed or finding.rule:  # a rule says whose fault it is
+        return finding
+    passed = (yield "calls", {"api": finding.api, "program": to_json(finding.program)}).get("calls") or ()
+    return replace(finding, calls=tuple((str(name), int(callers)) for name, callers in passed))
 
 
 def polishing(finding: Finding) -> Steps:
