@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
 from gradfuzz.bugs.blame import calls
@@ -99,6 +100,12 @@ def _once(findings: Sequence[Finding]) -> list[Finding]:
         times[which] += finding.times
         last[which] = finding
     return [replace(f, times=times[which]) for which, f in last.items()]
+
+
+def in_turn(findings: Sequence[Finding]) -> list[Finding]:
+    """Findings in the order in which they are worth finishing: one of each bug, the gravest first, before the second of any."""
+    rounds = zip_longest(*(bug.findings for bug in bugs_of(findings)))
+    return [finding for turn in rounds for finding in turn if finding is not None]
 
 
 def find_bug(bugs: Sequence[Bug], prefix: str) -> Bug:
