@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from gradfuzz.findings.inside.confirm import Confirmed, confirm
-from gradfuzz.findings.inside.neighbours import neighbours
+from gradfuzz.findings.inside.neighbours import neighbours, shares_of_one
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import parse
 from gradfuzz.program.values import materialise
-from gradfuzz.targets.homes import language_for
+from gradfuzz.targets.homes import language_for, load_target
 
 
 def test_neighbours_are_not_empty_of_one_type_and_of_ordinary_numbers():
@@ -30,6 +30,17 @@ def test_neighbours_are_not_empty_of_one_type_and_of_ordinary_numbers():
 def test_what_is_complex_throughout_stays_so():
     text = 'x = tensor((2,), "complex64", full(1.0))\ny = torch.sin(x)\n'
     assert {p.inputs["x"].dtype for p in neighbours(parse(text, language_for("torch")))} == {"complex128"}
+
+
+def test_probabilities_are_ordinary_between_zero_and_one_alone():
+    """By the names of parameters: a probability of two shows nothing about anybody's numbers."""
+    pytest.importorskip("jax")
+    jax = load_target("jax")
+    text = 'x = tensor((3,), "float64", full(2.0))\na = tensor((3,), "float64", full(2.0))\ny = jax.scipy.stats.{}(x, a)\n'
+    bernoulli, norm = (parse(text.format(name), jax.language) for name in ("bernoulli.logpmf", "norm.logpdf"))
+    assert shares_of_one(jax, bernoulli) == {"a"} and not shares_of_one(jax, norm)
+    numbers = [{name: materialise(r) for name, r in p.inputs.items()} for p in neighbours(bernoulli, {"a"})]
+    assert all(((n["a"] > 0) & (n["a"] < 1)).all() for n in numbers) and any((n["x"] > 1).all() for n in numbers)
 
 
 def confirmed(target, text, kind):

@@ -57,6 +57,7 @@ def test_arguments_are_called_as_the_api_calls_them_and_modes_are_told_apart(tor
     assert "`d y[0] / d weight[0]` is `2.0`, and should be `1.0`" in written
     assert "Why `1.0` is right: " in written and "a central difference quotient" in written and "ball" not in written
     assert finding.short.context.gradient == "[1.0, 0.0]"
+    assert set(finding.short.context.modes) == {"reverse", "forward"}  # orders above are not told of, and cost most
 
 
 def test_an_example_prints_the_whole_gradient_and_leaves_statuses_to_the_script(torch_target, planted_path):

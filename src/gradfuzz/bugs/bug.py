@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
+from gradfuzz.bugs.blame import calls
 from gradfuzz.bugs.cause import causes, gathered, run_together, subject
 from gradfuzz.bugs.judgements import BY_DESIGN, REAL, Judgement, place
 from gradfuzz.bugs.names import names_of
@@ -100,6 +102,12 @@ def _once(findings: Sequence[Finding]) -> list[Finding]:
     return [replace(f, times=times[which]) for which, f in last.items()]
 
 
+def in_turn(findings: Sequence[Finding]) -> list[Finding]:
+    """Findings in the order in which they are worth finishing: one of each bug, the gravest first, before the second of any."""
+    rounds = zip_longest(*(bug.findings for bug in bugs_of(findings)))
+    return [finding for turn in rounds for finding in turn if finding is not None]
+
+
 def find_bug(bugs: Sequence[Bug], prefix: str) -> Bug:
     """The one bug whose id starts so."""
     found = [b for b in bugs if b.id == prefix] or [b for b in bugs if b.id.startswith(prefix)]
@@ -110,7 +118,8 @@ def find_bug(bugs: Sequence[Bug], prefix: str) -> Bug:
 
 
 def _bug(group: Sequence[Finding], judged: Mapping[tuple[str, str, str], Judgement]) -> Bug:
-    ordered = sorted(group, key=lambda f: (GRADES.index(severity(f).grade), *_weight(f)))
+    above = {f.id: sum(calls(f, other) for other in group) for f in group}  # what others call is the bug, and they its consequences
+    ordered = sorted(group, key=lambda f: (GRADES.index(severity(f).grade), above[f.id], *_weight(f)))
     said = tuple(judged[place(f)] for f in ordered if place(f) in judged)
     dismissed = len(said) == len(ordered) and REAL not in {j.judgement for j in said}  # all of it: a judgement hides no neighbour
     given = Severity(DOCUMENTED if said[0].judgement == BY_DESIGN else EDGE, f"judged {said[0].judgement}") if dismissed else None
@@ -122,7 +131,8 @@ def _id(findings: Sequence[Finding]) -> str:
     key = min(min(causes(f)) for f in findings)
     subjects = [subject(f) for f in findings]
     often = Counter(map(run_together, subjects)).most_common(1)[0][0]
-    name = next(s for s in subjects if run_together(s) == often)
+    at_fault = any(calls(f, findings[0]) for f in findings)
+    name = subjects[0] if at_fault else next(s for s in subjects if run_together(s) == often)
     return f"{PREFIX}{name}-{hashlib.sha256('|'.join(key).encode('utf-8', 'surrogatepass')).hexdigest()[:4]}"
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import combinations, permutations
 
+from gradfuzz.bugs.blame import by_function, called, calls, helpers, one_function
 from gradfuzz.bugs.circumstances import mixed_types
 from gradfuzz.bugs.names import names_of, without_dimensions
-from gradfuzz.bugs.severity import EDGE, GRADES, Severity, as_shown
+from gradfuzz.bugs.severity import EDGE, GRADES, POINT, REGION, Severity, as_shown
 from gradfuzz.findings.finding import Finding
 from gradfuzz.oracles.verdict import ACCURACY, CRASH, GRADIENT, INTERNAL, MALFORMED, STATUS, TAIL, TIMEOUT, VALUE, Verdict
 from gradfuzz.program.model import Ref, walk
@@ -59,20 +60,56 @@ def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
         for i, j in combinations(members, 2):
             if root(i) != root(j) and (_of_both(key) or key == keys[i][0] == keys[j][0]) and together(i, j):
                 join(i, j)
-    parts: dict[int, set[int]] = {}  # of groups, those whose operator they may be wrong because of
-    for key, members in alike.items():
-        for i, j in permutations(() if _of_both(key) else members, 2):
-            explains = key == keys[j][0] != keys[i][0] and root(i) != root(j) and _one_symptom(findings[i], findings[j]) and together(i, j)
-            # What is wrong in a region or at a point explains nothing that is graver.
-            if explains and GRADES.index(shown(i).grade) >= GRADES.index(shown(j).grade):
+    for i, j in _pairs(by_function(findings)):
+        if root(i) != root(j) and _one_symptom(findings[i], findings[j]) and together(i, j):
+            join(i, j)  # one function by two names
+    callees = [(key, list(permutations(members, 2))) for key, members in alike.items() if not _of_both(key)]
+
+    def explains(i: int, j: int) -> bool:
+        """Whether one may be wrong because the other is: what shows in a region or at a point explains nothing that shows elsewhere."""
+        ours, theirs = shown(i).grade, shown(j).grade
+        fits = GRADES.index(ours) >= GRADES.index(theirs) and (theirs is ours or theirs not in (REGION, POINT))
+        return fits and root(i) != root(j) and _one_symptom(findings[i], findings[j]) and together(i, j)
+
+    explained: set[int] = set()
+    while True:
+        parts: dict[int, set[int]] = {}  # of groups, those whose operator, or function, they may be wrong because of
+        for key, pairs in callees:
+            for i, j in pairs:
+                if key == keys[j][0] != keys[i][0] and explains(i, j):
+                    parts.setdefault(root(i), set()).add(root(j))
+        for i, j in called(findings):
+            if explains(i, j):
                 parts.setdefault(root(i), set()).add(root(j))
-    for i, operators in parts.items():
-        if len(operators) == 1:  # of two operators that are wrong nobody knows which it is: and they are two bugs, whoever calls both
-            join(i, *operators)
+        explained |= {i for i in range(len(findings)) if root(i) in parts}
+        # Of two operators that are wrong nobody knows which it is: and they are two bugs, whoever calls both.
+        known = {i: next(iter(operators)) for i, operators in parts.items() if len(operators) == 1}
+        for i, j in known.items():
+            if root(i) != root(j):
+                join(i, j)
+        if not known:
+            break
+    symptoms = {i: _symptom(f, shown(i)) for i, f in enumerate(findings) if not f.rule}
+    for members in helpers(findings, symptoms):
+        rest = [i for i in members if i not in explained]
+        for i, j in zip(rest, rest[1:]):
+            if root(i) != root(j) and (symptoms[i][0] == "says" or together(i, j)):
+                join(i, j)
     found: dict[int, list[Finding]] = {}
     for i, finding in enumerate(findings):
         found.setdefault(root(i), []).append(finding)
     return list(found.values())
+
+
+def _symptom(finding: Finding, shown: Severity) -> tuple[str, ...]:
+    """What shows of a finding, whoever shows it: an error's words, or how a number is wrong, in which modes, at what inputs."""
+    cause, label = _cause(finding), finding.label.reason if finding.label else ""
+    if cause[0] == "says":
+        return (*cause, label)
+    where = next((f"{s.way} {s.device}" for s in finding.verdict.scenarios), "")
+    modes = " ".join(sorted("".join(s.modes) for s in finding.verdict.scenarios))
+    kind = COARSER.get(finding.kind, finding.kind)
+    return (cause[0], kind, where, modes, str(_complex(finding)), shown.grade.name, _oddity(shown), label)
 
 
 def _of_both(key: tuple[str, ...]) -> bool:
@@ -86,11 +123,17 @@ def _one_symptom(composite: Finding, operator: Finding) -> bool:
     A label for a composite says nothing of its parts.
     """
     kinds = [COARSER.get(f.kind, f.kind) for f in (composite, operator)]
+    if "says" in (_cause(composite)[0], _cause(operator)[0]) and _cause(composite) != _cause(operator):
+        return False
     return kinds[0] == kinds[1] and _complex(composite) == _complex(operator) and composite.label in (None, operator.label)
 
 
 def _complex(finding: Finding) -> bool:
     return any(tensor.dtype.startswith("complex") for tensor in finding.program.inputs.values())
+
+
+def _pairs(groups: Iterable[Sequence[int]]) -> Iterator[tuple[int, int]]:
+    return (pair for members in groups for pair in combinations(members, 2))
 
 
 def subject(finding: Finding) -> str:
@@ -169,12 +212,12 @@ def _cause(finding: Finding) -> tuple[str, ...]:
         return ("unrecorded",)  # as below; what comes back has the shape of what was written over
     if verdict.kind in (STATUS, INTERNAL) and verdict.symptom:
         blamed = verdict.subject if verdict.subject.startswith(ANYBODY) else ""
-        apart: tuple[str, ...] = ()
-        if names_of(finding.target).is_anybody_s(verdict.symptom):
+        said = names_of(finding.target).anybody_s(verdict.symptom)
+        if said:
             # One reason for one sort of call: a mix of types is another than an option, and a way has reasons of its own.
-            blamed, apart = ANYBODY, (*filter(None, where), *(("mixed types",) if mixed_types(finding.program.inputs) else ()))
+            return ("says", ANYBODY, said, *filter(None, where), *(("mixed types",) if mixed_types(finding.program.inputs) else ()))
         named = blamed not in ("", ANYBODY)  # the message names the operator at fault, behind what all such messages say
-        return ("says", blamed, " ".join(verdict.symptom.split()[: None if named else TELLING_WORDS]), *apart)
+        return ("says", blamed, " ".join(verdict.symptom.split()[: None if named else TELLING_WORDS]))
     who = verdict.subject if verdict.subject == ANYBODY else run_together(subject(finding))
     if any(where):
         return ("way", who, *where)
@@ -226,7 +269,7 @@ def _one_operator(a: Finding, b: Finding) -> bool:
 
     Of two of which no operator is known nothing tells them apart but what they say.
     """
-    if not any((a.rule, a.rules, b.rule, b.rules)):
+    if not any((a.rule, a.rules, b.rule, b.rules)) or one_function(a, b) or calls(a, b) or calls(b, a):
         return True
     names = names_of(a.target)
     words = run_together(f"{a.verdict.symptom} {b.verdict.symptom}".lower())

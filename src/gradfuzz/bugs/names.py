@@ -51,9 +51,9 @@ class Names:
             word = word[len(prefix) :] if word.startswith(prefix) and len(word) > len(prefix) else word
         return (self.aliases or {}).get(word, word)
 
-    def is_anybody_s(self, complaint: str) -> bool:
-        """Whether a complaint has one reason whoever meets it."""
-        return any(pattern.search(complaint) for pattern in self.anybody)
+    def anybody_s(self, complaint: str) -> str:
+        """Of a complaint that has one reason whoever meets it, what all its forms have in common; nothing of another."""
+        return next((pattern.pattern for pattern in self.anybody if pattern.search(complaint)), "")
 
     def is_internal(self, api: str) -> bool:
         return api.rsplit(".", 1)[-1] in self.refused or any(fnmatchcase(api, pattern) for pattern in self.internal)

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from datetime import datetime, timezone
 from pathlib import Path
 
+from gradfuzz.bugs.bug import in_turn
 from gradfuzz.cluster.ray_executor import RayExecutor
 from gradfuzz.engine.config import Config
 from gradfuzz.engine.doing import doing
@@ -132,7 +133,7 @@ class Engine:
         config = self.config
         self.triage = None
         if self.store is not None:
-            self.triage = Triage(config.launch, config.shrink_seconds, self.store, self.number, self.pool, self._found)
+            self.triage = Triage(config.launch, config.shrink_seconds, self.store, self.number, self.pool, self._found, in_turn)
             self.triage.take_up(self.store.suspicions(self.number))
             if self.store.unreadable:
                 self.watcher.say(f"{self.store.unreadable} rows of the store make no sense or name what Programs may not: left alone")

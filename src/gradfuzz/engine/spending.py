@@ -15,7 +15,8 @@ CLOCK, WAITING = "clock", "waiting"
 # What jobs are called in that account; whatever looks at the library rather than at mutants goes under seeds.
 _WORDS = {
     "batch": SEARCH, "chains": SEARCH, "graphs": SEARCH, "tabulate": SEARCH, "confirm": CONFIRMING, "shrink": SHRINKING,
-    "direct": SCRIPTS, "script": SCRIPTS, "pinpoint": SCRIPTS, "landscape": SCRIPTS, "measure": REFERENCE, "forwards": REFERENCE,
+    "direct": SCRIPTS, "calls": SCRIPTS, "script": SCRIPTS, "pinpoint": SCRIPTS, "landscape": SCRIPTS,
+    "measure": REFERENCE, "forwards": REFERENCE,
 }  # fmt: skip
 _WORKERS = (SEARCH, CONFIRMING, SHRINKING, SCRIPTS, POST_MORTEMS, SEEDS, REFERENCE)
 # The first suspicions come all at once: how much is spent searching is judged from here on.

@@ -90,6 +90,8 @@ def question(finding: Finding) -> dict[str, Any] | None:
     verdict, short, proof = finding.verdict, finding.short, finding.proof
     if not verdict.order or finding.kind in (kinds.CRASH, kinds.TIMEOUT, kinds.MEMORY, kinds.VALUE):
         return None
+    if finding.kind in (kinds.STATUS, kinds.INTERNAL) and any(s.way for s in verdict.scenarios):
+        return None  # what is said is that all works without the way
     spots = proof.spots if proof is not None and finding.proven else short.spots if short is not None else ()
     whole = len(spots) == 2 and len(spots[1]) == verdict.order
     return {

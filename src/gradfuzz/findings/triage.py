@@ -19,7 +19,7 @@ from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.findings.postmortem import Death, DeathDesk
 from gradfuzz.findings.proof import Proof, proof_from
 from gradfuzz.findings.script import script
-from gradfuzz.findings.writing import Writing
+from gradfuzz.findings.writing import Order, Writing
 from gradfuzz.oracles.verdict import ACCURACY, GRADIENT, KINK, NONFINITE, PRECISION, TAIL, WAY
 from gradfuzz.pool.executor import Event, Executor
 from gradfuzz.pool.launch import Launch
@@ -87,11 +87,12 @@ class Triage:
     Which findings there are must not depend on which confirmation was faster. So cases are settled in the order in which they were
     suspected, and what a case turns out to be takes in whatever was suspected under that key and still waits. A suspicion whose probable
     cause was met before, at this order or below, is put off: it is looked into when nothing else waits to be, and settled when the search
-    is over, after all others.
+    is over, after all others. Findings are polished in their `order`: those that people open first.
     """
 
     def __init__(
-        self, launch: Launch, shrink_seconds: float, store: Keeper, campaign: int, pool: Executor, found: Callable[[Finding], None]
+        self, launch: Launch, shrink_seconds: float, store: Keeper, campaign: int, pool: Executor, found: Callable[[Finding], None],
+        order: Order = list,
     ) -> None:  # fmt: skip
         self.launch, self.shrink_seconds, self.store, self.campaign, self.pool, self.found = (
             launch, shrink_seconds, store, campaign, pool, found,
@@ -110,7 +111,7 @@ class Triage:
         self.done = 0  # cases of which all is known
         self._dismissed: Counter[str] = Counter()  # by key
         self._confirming: dict[int, Case] = {}  # by job
-        self.writing = Writing(pool)
+        self.writing = Writing(pool, order)
 
     @property
     def waiting(self) -> int:

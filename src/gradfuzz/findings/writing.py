@@ -4,7 +4,7 @@ put off."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,22 +13,36 @@ from gradfuzz.findings.direct import standing
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.short import shortening
 from gradfuzz.pool.executor import Event, Executor
+from gradfuzz.program import to_json
 
 SCRIPT_LIMIT = 60.0  # seconds of each step
 LANDSCAPE = "landscape"  # the one job that proves nothing: any worker will do
-DOING = {"direct": "running directly", "script": "running a script of", "pinpoint": "shortening the script of", LANDSCAPE: "looking around"}
+DOING = {
+    "direct": "running directly",
+    "calls": "following the calls of",
+    "script": "running a script of",
+    "pinpoint": "shortening the script of",
+    LANDSCAPE: "looking around",
+}
+# Putting findings in order takes longer the more there are: it is done when there are so many times as many as the last time.
+ORDER_EVERY = 1.05
+Order = Callable[[Sequence[Finding]], Sequence[Finding]]
 # Hands out jobs for workers and is told their answers; returns the finding as it is then.
 Steps = Generator[tuple[str, dict[str, Any]], Mapping[str, Any], Finding]
 
 
 def proving(finding: Finding) -> Steps:
-    """Whether it is one: the direct run is sound, and the script shows it."""
+    """Whether it is one: the direct run is sound, and the script shows it. Of one that is, what its API passes through is told as well."""
     unsound = yield from standing(finding)
     if unsound:
         return replace(finding, confirmed=False, unsound=unsound)
     answer = yield "script", {"source": finding.script}
     output = "\n".join(str(answer[key]) for key in ("output", "failed", "cause") if answer.get(key))
-    return finding.shown_by(answer.get("status") == 1, output, answer.get("environment"))
+    finding = finding.shown_by(answer.get("status") == 1, output, answer.get("environment"))
+    if not finding.confirmed or finding.rule:  # a rule says whose fault it is
+        return finding
+    passed = (yield "calls", {"api": finding.api, "program": to_json(finding.program)}).get("calls") or ()
+    return replace(finding, calls=tuple((str(name), int(callers)) for name, callers in passed))
 
 
 def polishing(finding: Finding) -> Steps:
@@ -49,18 +63,35 @@ class Work:
 
 
 class Writing:
-    """Findings are written up side by side; whoever asked is told of each when it is done."""
+    """Findings are written up side by side; whoever asked is told of each when it is done.
 
-    def __init__(self, pool: Executor) -> None:
-        self.pool = pool
+    Polishing is begun with as many as there are workers, and what was begun is finished first: where there is not time for all, those that
+    are done are done altogether, and they are the first in `order`.
+    """
+
+    def __init__(self, pool: Executor, order: Order = list) -> None:
+        self.pool, self.order = pool, order
         self._at: dict[int, tuple[Work, str]] = {}  # by job, with what the job does
+        self._waiting: dict[str, Work] = {}  # to be polished, by the finding's id
+        self._known: list[Finding] = []  # all that were ever to be
+        self._ranks: dict[str, int] = {}  # by id, as far as they were put in order
 
     def prove(self, finding: Finding, ended: Callable[[Finding], None]) -> None:
         self._go_on(Work(finding, proving(finding), ended), None)
 
     def polish(self, finding: Finding, ended: Callable[[Finding], None]) -> None:
         """After what is to be confirmed; see `pool/jobs.py` for the turns of what was put off."""
-        self._go_on(Work(finding, polishing(finding), ended, polish=True), None)
+        self._waiting[finding.id] = Work(finding, polishing(finding), ended, polish=True)
+        self._known.append(finding)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Polishing of those whose turn it is."""
+        while self._waiting and sum(work.polish for work, _ in self._at.values()) < self.pool.size:
+            if len(self._known) >= ORDER_EVERY * len(self._ranks):
+                self._ranks = {finding.id: rank for rank, finding in enumerate(self.order(self._known))}
+            first = min(self._waiting, key=lambda which: self._ranks.get(which, len(self._ranks)))
+            self._go_on(self._waiting.pop(first), None)
 
     def _go_on(self, work: Work, answer: Mapping[str, Any] | None) -> None:
         try:
@@ -69,7 +100,8 @@ class Writing:
             work.ended(end.value)
             return
         job = self.pool.submit(
-            do, urgent=True, ahead=not work.polish, put_off=work.polish, fresh=do != LANDSCAPE, limit=SCRIPT_LIMIT, **fields
+            do, urgent=True, ahead=not work.polish or answer is not None, put_off=work.polish, fresh=do != LANDSCAPE, limit=SCRIPT_LIMIT,
+            **fields,
         )  # fmt: skip
         self._at[job] = work, do
 
@@ -78,6 +110,7 @@ class Writing:
         at = self._at.pop(event.job["id"], None)
         if at is not None:
             self._go_on(at[0], event.data)
+            self._begin()
         return at is not None
 
     def about(self, job: int) -> str | None:
@@ -88,4 +121,4 @@ class Writing:
     @property
     def unpolished(self) -> int:
         """How many findings are being polished, or wait to be."""
-        return sum(work.polish for work, _ in self._at.values())
+        return len(self._waiting) + sum(work.polish for work, _ in self._at.values())

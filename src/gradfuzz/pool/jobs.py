@@ -38,10 +38,12 @@ class Jobs:
 
     def add(self, job: Job, ahead: bool = False, put_off: bool = False) -> None:
         """`ahead`: before those of its kind; `put_off`: when no other urgent one waits, or when such ones have their turn."""
-        if job["urgent"]:
-            (self.put_off if put_off else self.begun if ahead else self.urgent).append(job)
+        if job["urgent"] and not put_off:
+            (self.begun if ahead else self.urgent).append(job)
         elif ahead:
-            self.waiting.appendleft(job)
+            (self.put_off if put_off else self.waiting).appendleft(job)
+        elif put_off:
+            self.put_off.append(job)
         else:
             self.waiting.append(job)
 

@@ -25,6 +25,7 @@ MOST_SECONDS, MOST_TRIGGERS = 5.0, 3
 SAME = 1e-4
 # Elements of a gradient that a report shows as a whole.
 FEW = 9
+MOST_BELOW = 2  # the highest order that is told of beside the finding's own
 MESSAGE = 160  # characters of an error that a line has room for
 # Steps by which an input is moved to see whether the output moves at all.
 STEPS = (1e-2, -1e-2, 1.0)
@@ -48,17 +49,18 @@ def context(target: Target, entry: Entry, shown: Shown, kind: str) -> dict[str, 
 
 
 def _modes(entry: Entry, right: float, tolerance: float) -> dict[str, str]:
-    """Scenarios of this order, of the first and of the second: right, wrong with the number, or the error."""
+    """Scenarios of this order, and of the first and the second below it: right, wrong with the number, or the error.
+
+    Of the orders above nobody is told: they differentiate what is wrong here, and cost most.
+    """
     order = len(entry.alongs)
     found = {s.name: _word(entry, s, right, tolerance) for s in nestings(order)}
-    for other in (1, 2):
-        if other != order:
-            alongs = (entry.alongs[-1],) * other
-            there = Entry(entry.trial, nestings(other)[0], entry.output, alongs)
-            settled = _measured(there)
-            if settled is not None:
-                number, bar = settled
-                found |= {s.name: _word(there, s, number, bar) for s in nestings(other)}
+    for below in range(1, min(order, MOST_BELOW + 1)):
+        there = Entry(entry.trial, nestings(below)[0], entry.output, (entry.alongs[-1],) * below)
+        settled = _measured(there)
+        if settled is not None:
+            number, bar = settled
+            found |= {s.name: _word(there, s, number, bar) for s in nestings(below)}
     return found
 
 

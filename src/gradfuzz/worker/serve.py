@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, Callable
 
 from gradfuzz.errors import Poisoned, ProgramError
+from gradfuzz.findings.inside.calls import calls
 from gradfuzz.findings.inside.confirm import confirm
 from gradfuzz.findings.inside.documented import documented, undocumented
 from gradfuzz.findings.inside.suspicion import Suspicion
@@ -202,6 +203,10 @@ class Worker:
 
     def do_direct(self, job: Job) -> dict[str, Any]:
         return direct(self.target, job)
+
+    def do_calls(self, job: Job) -> dict[str, Any]:
+        """What an API passes through, in this fresh process: what was traced before is not run again."""
+        return {"calls": calls(self.target, job["api"], gate.check(from_json(job["program"]), self.target.language))}
 
     def do_rules(self, job: Job) -> dict[str, Any]:
         return {"rules": self.target.rules()}

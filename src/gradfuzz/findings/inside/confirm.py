@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.findings.inside.documented import documented, undocumented
-from gradfuzz.findings.inside.neighbours import is_ordinary, neighbours
+from gradfuzz.findings.inside.neighbours import is_ordinary, neighbours, shares_of_one
 from gradfuzz.findings.inside.presentable import presentable
 from gradfuzz.findings.inside.public import public
 from gradfuzz.findings.inside.same import mark
@@ -105,7 +105,7 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
     if seconds:
         kept = shrink_edits(suspicion.seed, edits, shows)
         smallest = smaller(apply_all(suspicion.seed, kept))
-        near = next(filter(shows, neighbours(smallest)), None)
+        near = next(filter(shows, neighbours(smallest, shares_of_one(target, smallest))), None)
         if near is not None and not is_ordinary(smallest):
             smallest = smaller(near)  # it shows at what people compute with: that is the example
         api, named = public(target, api, smallest, shows)
@@ -165,7 +165,7 @@ def _at_its_order(target: Target, suspicion: Suspicion) -> Suspicion:
     if verdict.order < LOWEST_HIGH or any(s.way for s in verdict.scenarios):
         return suspicion
     below = replace(suspicion.options, order=verdict.order - 1)
-    for program in neighbours(suspicion.mutant):
+    for program in neighbours(suspicion.mutant, shares_of_one(target, suspicion.mutant)):
         for found in examine(target, program, below).findings:
             if found.kind == verdict.kind and _explains(found, verdict):
                 return replace(suspicion, seed=program, edits=(), options=below, verdict=found)

@@ -63,7 +63,7 @@ def documented_names(target: Target, func: str) -> list[str]:
 
 def _is_method(path: str, language: Language) -> bool:
     try:
-        return inspect.isclass(_space(path.rpartition(".")[0], language.modules))
+        return inspect.isclass(namespace(path.rpartition(".")[0], language.modules))
     except Exception:  # this release lacks it, or makes it only when asked in another way
         return False
 
@@ -161,12 +161,12 @@ def _by_name(namespaces: tuple[str, ...], modules: tuple[tuple[str, str], ...]) 
 
 def _members(space: str, modules: Mapping[str, str]) -> list[str]:
     try:
-        return [name for name in dir(_space(space, modules)) if not name.startswith("_")]
+        return [name for name in dir(namespace(space, modules)) if not name.startswith("_")]
     except Exception:  # this release lacks it, or makes it only when asked in another way
         return []
 
 
-def _space(path: str, modules: Mapping[str, str]) -> Any:
+def namespace(path: str, modules: Mapping[str, str]) -> Any:
     """The module or class behind a namespace."""
     root, *rest = path.split(".")
     place: Any = import_module(modules.get(root, root))

@@ -5,17 +5,24 @@ Shrinking goes towards zero and towards nothing at all, so the smallest example 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 
 import numpy as np
 
+from gradfuzz.findings.inside.controls import parameter_names
 from gradfuzz.findings.inside.shrink import LARGEST, SMALLEST
 from gradfuzz.program.model import COMPLEXES, DISCRETE, Program, Tensor, Values
 from gradfuzz.program.values import materialise
+from gradfuzz.targets.base.protocol import Target
+from gradfuzz.targets.homes import homes
 
 # Numbers that most functions are defined at: of both signs, within the unit interval, above it.
 RANGES = ((-2.0, 2.0), (0.1, 0.9), (1.1, 2.9))
+# A probability or a quantile is one of these wherever the others are.
+SHARE = (0.1, 0.9)
+# What stands for such a number where functions are tried out by the names of their parameters (probes.json).
+UNIT = "$unit"
 # A dimension without elements becomes as long as this: the least that has neighbours of its own.
 FILLED = 2
 LARGEST_LABEL = 16
@@ -30,16 +37,23 @@ def is_ordinary(program: Program) -> bool:
     return sizes and len({r.dtype for r in floating.values()}) <= 1 and all(r.elements for r in program.inputs.values())
 
 
-def neighbours(program: Program) -> Iterator[Program]:
-    """Ordinary versions of a Program, a handful; indices, masks, structure and arguments stay what they are."""
+def neighbours(program: Program, shares: Container[str] = ()) -> Iterator[Program]:
+    """Ordinary versions of a Program, a handful; indices, masks, structure and arguments stay what they are, and `shares` shares of one."""
     floating = {recipe.dtype for recipe in program.inputs.values()} - {*DISCRETE}
     dtype = "complex128" if floating and floating <= {*COMPLEXES} else "float64"
     names = list(program.inputs)
     for turn, (low, high) in enumerate(RANGES):
         # In the second range the inputs have each other's places: of two, now the one is larger and now the other.
         seeds = dict(zip(names[::-1] if turn == 1 else names, range(len(names))))
-        changes = {name: _ordinary(recipe, low, high, seeds[name], dtype) for name, recipe in program.inputs.items()}
+        ranges = {name: SHARE if name in shares else (low, high) for name in names}
+        changes = {name: _ordinary(recipe, *ranges[name], seeds[name], dtype) for name, recipe in program.inputs.items()}
         yield program.with_inputs(changes)
+
+
+def shares_of_one(target: Target, program: Program) -> frozenset[str]:
+    """Inputs that are probabilities or quantiles by the names of their parameters, as the target's probes.json has them."""
+    known = homes()[target.name].data("probes").get("parameters", {}) if target.name in homes() else {}
+    return frozenset(name for name, parameter in parameter_names(target, program).items() if list(known.get(parameter, ()))[:1] == [UNIT])
 
 
 def _ordinary(recipe: Tensor, low: float, high: float, seed: int, dtype: str) -> Tensor:

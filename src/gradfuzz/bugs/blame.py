@@ -1,0 +1,72 @@
+"""Blame by calls: of findings that show the same, one whose function the others call, or a helper that hardly anybody else calls.
+
+Everything here is read off `Finding.calls`. A finding without any (an older store, a library whose functions are compiled) is blamed by
+its rules and its name alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.inside.calls import MOST_CALLERS
+
+# Of the public functions that lead to a helper, and of those among the findings, at least these parts show what it is blamed for: the
+# helper's other callers may be right, untried, or go around the branch at fault.
+OF_ALL, OF_THE_FOUND = 1 / 3, 1 / 2
+
+
+def own(finding: Finding) -> str:
+    """The function that the API is, whichever of its names it was called by; nothing where that is not known."""
+    return finding.calls[0][0] if finding.calls else ""
+
+
+def calls(caller: Finding, callee: Finding) -> bool:
+    """Whether the function of one passes through that of the other."""
+    function = own(callee)
+    return bool(function) and function != own(caller) and any(name == function for name, _ in caller.calls)
+
+
+def one_function(a: Finding, b: Finding) -> bool:
+    """Whether two APIs are one function by several names."""
+    return bool(a.calls) and own(a) == own(b)
+
+
+def by_function(findings: Sequence[Finding]) -> list[list[int]]:
+    """Positions of the findings of each function."""
+    found: dict[str, list[int]] = {}
+    for i, finding in enumerate(findings):
+        if finding.calls:
+            found.setdefault(own(finding), []).append(i)
+    return list(found.values())
+
+
+def called(findings: Sequence[Finding]) -> Iterator[tuple[int, int]]:
+    """Positions of findings such that the function of the first calls that of the second."""
+    at = {own(findings[members[0]]): members for members in by_function(findings)}
+    for i, finding in enumerate(findings):
+        for name, _ in finding.calls[1:]:
+            yield from ((i, j) for j in at.get(name, ()))
+
+
+def helpers(findings: Sequence[Finding], symptoms: Mapping[int, tuple[str, ...]]) -> Iterator[list[int]]:
+    """Positions of findings that have a symptom and a helper in common, such that the helper tells them from other findings.
+
+    `symptoms`: what shows of each finding. An error says the same words each time, so that nothing more is asked of its callers; a wrong
+    number is like any other, and its helper must be one that a good part of all public functions which lead to it are wrong with.
+    """
+    using: dict[str, list[int]] = {}
+    callers: dict[str, int] = {}
+    for i, finding in enumerate(findings):
+        for name, count in finding.calls[1:]:
+            if count <= MOST_CALLERS:
+                using.setdefault(name, []).append(i)
+                callers[name] = count
+    for name, users in using.items():
+        everybody = {own(findings[i]) for i in users} | {own(f) for f in findings if own(f) == name}
+        for symptom in dict.fromkeys(symptoms[i] for i in users if i in symptoms):
+            alike = [i for i in users if symptoms.get(i) == symptom]
+            functions = {own(findings[i]) for i in alike}
+            telling = len(functions) > OF_THE_FOUND * len(everybody) and len(functions) > 1
+            if telling and (symptom[0] == "says" or len(functions) >= OF_ALL * callers[name]):
+                yield alike

@@ -1,0 +1,187 @@
+"""Which functions of the library an API passes through, and how many public functions lead to each of them.
+
+Many functions are wrong because one helper is. What an API passes through is seen by running its Program once under a profiler, in a
+process that has traced nothing yet. How special a function is stands in the library's own text: who names it, and who names those. Both
+count calls by name alone, so that what operators and registries lead to (machinery, most of it) is left out of both. A library whose
+functions are compiled code has nothing to tell here.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from functools import partial
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, Optional, cast
+
+from gradfuzz.errors import ProgramError
+from gradfuzz.findings.inside.documented import namespace
+from gradfuzz.program.language import Language
+from gradfuzz.program.model import Program
+from gradfuzz.targets.base.evaluate import resolve
+from gradfuzz.targets.base.protocol import Inferring, Target
+from gradfuzz.targets.base.scenario import DIRECT
+
+# A function that more public functions lead to than these is machinery: that two findings share it says nothing.
+MOST_CALLERS = 40
+MOST_CALLS = 64  # that are kept of one finding
+DECORATORS = 8  # that a function may be behind
+
+
+def calls(target: Target, api: str, program: Program) -> list[tuple[str, int]]:
+    """Functions that compute something on the way, the API's own first, each with how many public functions lead to it, itself included.
+
+    None where the API is no function of Python's.
+    """
+    text = Text(target.language)
+    own = text.own(api, target.language)
+    if not own:
+        return []
+    seen = _seen(target, program)
+    found = dict.fromkeys(code for code in own if code in seen)
+    pending = list(found)
+    for code in pending:
+        fresh = [callee for callee in text.callees.get(code, ()) if callee in seen and callee not in found]
+        found.update(dict.fromkeys(fresh))
+        pending.extend(fresh)
+    counted = ((code, text.leading(code)) for code in found if seen[code])
+    return [(text.names[code], callers) for code, callers in counted if callers <= MOST_CALLERS or code is pending[0]][:MOST_CALLS]
+
+
+def _seen(target: Target, program: Program) -> dict[CodeType, bool]:
+    """Every function of Python's that is run for the direct outputs, and whether it gave a tensor; traced where the library can do that."""
+    seen: dict[CodeType, bool] = {}
+
+    def note(frame: Any, event: str, given: Any) -> None:
+        if event == "return":
+            seen[frame.f_code] = seen.get(frame.f_code, False) or _computed(given)
+
+    for run in (lambda: cast(Inferring, target).inferred(program), lambda: target.bare(program, DIRECT)):
+        before = sys.getprofile()
+        sys.setprofile(note)
+        try:
+            run()
+            break
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # it has no such thing, or raises at these inputs: what was seen on the way counts
+            continue
+        finally:
+            sys.setprofile(before)
+    return seen
+
+
+def _computed(given: Any) -> bool:
+    """Whether something is a tensor, or has one."""
+    try:
+        return any(hasattr(part, "shape") and hasattr(part, "dtype") for part in (given if isinstance(given, (tuple, list)) else (given,)))
+    except Exception:  # whatever a library's objects make of the question
+        return False
+
+
+class Text:
+    """Who names whom among a library's functions of Python's, beginning with the public ones."""
+
+    def __init__(self, language: Language) -> None:
+        self._roots = {language.modules.get(root, root) for root in language.roots()}
+        self._public: set[CodeType] = set()
+        self._callers: dict[CodeType, set[CodeType]] = {}
+        self.callees: dict[CodeType, list[CodeType]] = {}
+        self.names: dict[CodeType, str] = {}
+        pending = [function for space in _spaces(language) for function in map(self._plain, _members(space)) if function is not None]
+        self._public.update(function.__code__ for function in pending)
+        while pending:
+            function = pending.pop()
+            code = function.__code__
+            if code not in self.callees:
+                named = {callee.__code__: callee for callee in self._named(function)}
+                self.callees[code] = list(named)
+                self.names[code] = f"{function.__module__}.{function.__qualname__}"
+                for callee in named:
+                    self._callers.setdefault(callee, set()).add(code)
+                pending += named.values()
+
+    def own(self, api: str, language: Language) -> list[CodeType]:
+        """The function that an API is; of a method the public ones of its name, one of which it may be."""
+        try:
+            function = self._plain(resolve(api, language))
+        except ProgramError:
+            last = api.rsplit(".", 1)[-1]
+            return [code for code in self._public if code.co_name == last]
+        return [] if function is None else [function.__code__]
+
+    def leading(self, code: CodeType) -> int:
+        """How many public functions lead to one, itself included; counted until they are too many."""
+        found, pending, public = {code}, [code], 0
+        for one in pending:
+            public += one in self._public
+            if public > MOST_CALLERS:
+                break
+            fresh = self._callers.get(one, set()) - found
+            found |= fresh
+            pending.extend(fresh)
+        return public
+
+    def _named(self, function: FunctionType) -> Iterator[FunctionType]:
+        """The library's functions that a function names, by themselves or behind a module, and those that it was made with."""
+        for code in _with_nested(function.__code__):
+            modules: list[Mapping[str, Any]] = [function.__globals__]
+            for name in code.co_names:
+                for value in [space[name] for space in modules if name in space]:
+                    if isinstance(value, ModuleType):
+                        modules += [vars(value)] if value.__name__.partition(".")[0] in self._roots else []
+                    elif (callee := self._plain(value)) is not None:
+                        yield callee
+        for cell in function.__closure__ or ():
+            try:
+                callee = self._plain(cell.cell_contents)
+            except ValueError:  # nothing is in it yet
+                continue
+            if callee is not None:
+                yield callee
+
+    def _plain(self, value: Any) -> Optional[FunctionType]:
+        """The library's function behind decorators; None where there is none."""
+        for _ in range(DECORATORS):
+            if isinstance(value, partial):
+                value = value.func
+                continue
+            if value is None or isinstance(value, (type, ModuleType)):
+                return None
+            try:
+                inner = getattr(value, "__wrapped__", None) or getattr(value, "__func__", None)
+            except Exception:  # whatever a library's objects make of the question
+                return None
+            if inner is None:
+                own = isinstance(value, FunctionType) and str(value.__module__).partition(".")[0] in self._roots
+                return value if own else None
+            value = inner
+        return None
+
+
+def _with_nested(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _with_nested(constant)
+
+
+def _spaces(language: Language) -> Iterator[Any]:
+    """The modules that Programs may call into."""
+    for space in language.namespaces:
+        try:
+            yield from _matching(space) if "*" in space else [namespace(space, language.modules)]
+        except Exception:  # this release lacks it
+            continue
+
+
+def _matching(glob: str) -> list[ModuleType]:
+    return [module for name, module in list(sys.modules.items()) if fnmatchcase(name, glob) and module is not None]
+
+
+def _members(space: Any) -> Iterator[Any]:
+    if isinstance(space, ModuleType):
+        yield from (getattr(space, name, None) for name in dir(space) if not name.startswith("_"))
+    else:
+        yield space

@@ -1,0 +1,113 @@
+"""Who calls whom is evidence: what others call, and show the same as, is the bug; so is a helper that hardly anybody else calls."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gradfuzz.bugs.bug import bugs_of
+from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.labels import Label
+from tests.bugs.made import made
+
+CAMPAIGN = Path(__file__).with_name("jax_campaign.json")
+RAISES = {"kind": "status", "symptom": "Error division by zero", "rules": ("fft", "mul")}
+
+
+def calling(name, *functions, kind="gradient", callers=2, **more):
+    """A finding of a function that passes through others, each of which so many public functions lead to."""
+    return made(f"torch.{name}", kind, calls=((f"lib.{name}", 1), *((f"lib.{function}", callers) for function in functions)), **more)
+
+
+ONE = [
+    ("a function and what calls it", [calling("unique"), calling("union", "unique", callers=30)]),
+    ("what calls what calls it", [calling("sf", "cdf", "ndtr"), calling("cdf", "ndtr"), calling("ndtr")]),
+    ("one function by two names", [
+        made("torch.tanh", calls=(("lib.tanh", 3),)), made("torch.nn.hyperbolic", calls=(("lib.tanh", 3),)),
+    ]),
+    ("a helper that hardly anybody else calls", [calling("binom", "xlog1py"), calling("bernoulli", "xlog1py"), calling("geom", "xlog1py")]),
+    ("one message from functions that share a helper, which others call as well", [
+        calling("irfft", "core", callers=25, **RAISES), calling("hfft", "core", callers=25, **RAISES),
+    ]),
+    ("one message from a function and what calls it", [calling("qdwh", **RAISES), calling("polar", "qdwh", **RAISES)]),
+]  # fmt: skip
+
+TWO = [
+    ("functions that share machinery", [calling("binom", "promote", callers=20), calling("bernoulli", "promote", callers=20)]),
+    ("a helper that most of the findings that use it show something else with", [
+        calling("binom", "mul"), calling("norm", "mul", kind="nonfinite"), calling("sinc", "mul", scenarios=["forward"]),
+        calling("sinh", "mul", kind="value"), calling("beta", "mul"),
+    ]),
+    ("wrong functions, and what calls both", [calling("sin"), calling("cos"), calling("tan", "sin", "cos")]),
+    ("wrong functions, each with what calls it, which share a helper", [
+        calling("sin"), calling("sinh", "sin", "helper"), calling("cos"), calling("cosh", "cos", "helper"),
+    ]),
+    ("a caller that shows something else", [calling("unique"), calling("union", "unique", kind="nonfinite")]),
+    ("a caller in another mode", [calling("unique"), calling("union", "unique", scenarios=["forward"])]),
+    ("rules of their own", [
+        calling("sin", "helper", rule="SinBackward0"), calling("cos", "helper", rule="CosBackward0"),
+    ]),
+    ("labels of their own", [
+        calling("sin", "helper", label=Label("known", "one", "https://a")), calling("cos", "helper", label=Label("known", "two", "https://b")),
+    ]),
+    ("messages of their own", [calling("irfft", "core", **RAISES), calling("hfft", "core", **{**RAISES, "symptom": "Error index out"})]),
+    ("a function that is wrong at ordinary numbers, and one in a region", [
+        calling("expm1", ordinary=False), calling("boxcox", "expm1"),
+    ]),
+    ("nothing known of either", [made("torch.sin"), made("torch.cos")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("findings", [c[1] for c in ONE], ids=[c[0] for c in ONE])
+def test_one_cause_is_one_bug(findings):
+    assert len(bugs_of(findings)) == 1
+    assert len(bugs_of(findings[::-1])) == 1
+
+
+@pytest.mark.parametrize("findings", [c[1] for c in TWO], ids=[c[0] for c in TWO])
+def test_two_causes_are_two(findings):
+    assert len(bugs_of(findings)) > 1
+    assert len(bugs_of(findings[::-1])) > 1
+
+
+def test_two_wrong_functions_stay_two_however_many_call_them():
+    found = bugs_of(
+        [calling("sin"), calling("cos"), *(calling(f"f{n}", "sin") for n in range(5)), *(calling(f"g{n}", "cos") for n in range(5))]
+    )
+    assert sorted(len(bug.findings) for bug in found) == [6, 6]
+
+
+def test_the_function_that_others_call_stands_for_the_bug():
+    """However often the others were met: they are consequences."""
+    (bug,) = bugs_of([calling("union", "unique", times=9), calling("values", "unique", "union"), calling("unique")])
+    assert bug.leading.api == "torch.unique" and bug.id.startswith("bug-unique-")
+
+
+def test_calls_are_kept_and_a_store_without_them_is_read():
+    finding = calling("union", "unique")
+    stored = json.loads(json.dumps(finding.to_json()))
+    assert Finding.from_json(stored).calls == (("lib.union", 1), ("lib.unique", 2))
+    del stored["calls"]
+    assert Finding.from_json(stored).calls == ()
+
+
+def test_a_campaign_on_jax():
+    """Findings of a campaign, as they were stored; each line of functions has one cause, found by reading their text."""
+    bugs = bugs_of([Finding.from_json(data) for data in json.loads(CAMPAIGN.read_text(encoding="utf-8"))])
+    together = [sorted({api.split("jax.", 1)[1] for api in bug.apis}) for bug in bugs]
+    for cause in [
+        ["numpy.setdiff1d", "numpy.setxor1d", "numpy.union1d", "numpy.unique", "numpy.unique_all",
+         "numpy.unique_inverse", "numpy.unique_values"],
+        ["scipy.special.beta", "scipy.special.betaln"],
+        ["scipy.stats.gamma.logsf", "scipy.stats.gamma.sf"],
+        ["scipy.stats.bernoulli.logpmf", "scipy.stats.bernoulli.pmf", "scipy.stats.binom.logpmf", "scipy.stats.binom.pmf"],
+        ["lax.linalg.qdwh", "numpy.piecewise", "scipy.linalg.polar", "scipy.sparse.linalg.gmres", "scipy.special.bessel_jn",
+         "scipy.special.hyp1f1", "scipy.special.hyp2f1"],
+        ["lax.tanh", "nn.tanh", "numpy.tanh"],
+        ["scipy.special.log_ndtr", "scipy.stats.norm.logcdf", "scipy.stats.norm.logsf"],
+        ["scipy.special.expit", "scipy.stats.logistic.cdf", "scipy.stats.logistic.sf"],
+        ["numpy.fft.hfft", "numpy.fft.irfft", "numpy.fft.irfft2"],
+        ["lax.select_n"], ["lax.clamp"], ["lax.pad"], ["lax.sign"], ["nn.soft_sign"],
+        ["scipy.stats.gumbel_l.ppf"], ["scipy.stats.gumbel_r.ppf"], ["scipy.stats.gumbel_l.sf"], ["scipy.stats.gumbel_l.cdf"],
+    ]:  # fmt: skip
+        assert cause in together

@@ -1,0 +1,42 @@
+"""What an API passes through: its own function first, what computes, and how many public functions lead to each."""
+
+import pytest
+
+from gradfuzz.findings.inside.calls import MOST_CALLERS, calls
+from gradfuzz.program import parse
+from gradfuzz.targets.homes import load_target
+
+TEXT = 'x = tensor((3,), "float64", listed([0.5, 1.5, 2.5]))\ny = {}\n'
+
+
+@pytest.fixture(scope="module")
+def jax_target():
+    pytest.importorskip("jax")
+    return load_target("jax")
+
+
+def passed(target, api, call):
+    return {name.rsplit(".", 1)[-1]: count for name, count in calls(target, api, parse(TEXT.format(call), target.language))}
+
+
+def test_a_helper_is_told_with_how_many_lead_to_it(jax_target):
+    found = passed(jax_target, "jax.numpy.union1d", "jax.numpy.union1d(x, x)")
+    assert next(iter(found)) == "union1d" and found["union1d"] == 1
+    assert 5 < found["unique"] == found["_unique"] < MOST_CALLERS
+
+
+def test_what_everything_passes_through_is_left_out(jax_target):
+    found = passed(jax_target, "jax.scipy.stats.norm.logsf", "jax.scipy.stats.norm.logsf(x)")
+    assert {"logsf", "logcdf", "log_ndtr"} <= set(found)
+    assert not {"promote_args_inexact", "asarray", "where", "_check_no_float0s"} & set(found)
+
+
+def test_a_function_and_its_other_names_and_its_method_are_one(jax_target):
+    names = [calls(jax_target, api, parse(TEXT.format(call), jax_target.language))[0][0] for api, call in [
+        ("jax.numpy.std", "jax.numpy.std(x)"), ("Tensor.std", "x.std()"),
+    ]]  # fmt: skip
+    assert names == [names[0]] * 2 and names[0].endswith(".std")
+
+
+def test_compiled_functions_have_nothing_to_tell(torch_target):
+    assert passed(torch_target, "torch.sin", "torch.sin(x)") == {}
