@@ -156,9 +156,14 @@ def estimate(line: Line, at_zero: Array, epsilon: float, first_step: float = FIR
         taken, noise = _column(steps, at_zero), _column(ROUNDING_UNITS * epsilon / steps, at_zero)
         blur = ROUNDING_UNITS * measured / taken
         sized_plus, sized_minus = np.abs(plus), np.abs(minus)
+        least = ROUNDING_UNITS * SMALLEST / taken
+
+        def rounded(sizes: Array) -> Array:
+            """What rounding does to a slope between numbers that are together so large."""
+            return np.where(sizes > 0, noise * sizes + least, 0.0)
+
         slopes = (plus - minus)[both] / (2 * taken[both])
-        sizes = (sized_plus + sized_minus)[both]
-        rounding = np.where(sizes > 0, sizes * (noise[both] / 2) + ROUNDING_UNITS * SMALLEST / taken[both], 0.0)
+        rounding = rounded((sized_plus + sized_minus) / 2)[both]
         floor = rounding + blur[both]
         if rounded_steps:
             floor = floor + STEP_UNITS * DOUBLE_UNIT / taken[both] * np.abs(slopes)
@@ -175,8 +180,8 @@ def estimate(line: Line, at_zero: Array, epsilon: float, first_step: float = FIR
         sides = max((float(np.abs(side[0]).sum()) for side in (rights, lefts) if len(side)), default=0.0)
         if float(measured.sum()) > TOO_NOISY * max(float(size.sum()), found.magnitude, sides):
             found.error = float("inf")  # not rounding: the function has a life of its own at that scale
-        found.right = _one_sided(rights, (noise * (sized_plus + size) + blur)[right])
-        found.left = _one_sided(lefts, (noise * (sized_minus + size) + blur)[left])
+        found.right = _one_sided(rights, (rounded(sized_plus + size) + blur)[right])
+        found.left = _one_sided(lefts, (rounded(sized_minus + size) + blur)[left])
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-from gradfuzz.numdiff.ladder import TOO_NOISY, noise_level
+from gradfuzz.numdiff.ladder import SMALLEST, TOO_NOISY, noise_level
 from gradfuzz.oracles.evidence.line import Line
 from gradfuzz.oracles.trial import DOUBLE_UNIT, Trial
 from gradfuzz.program.model import Program, Values
@@ -36,19 +36,25 @@ class Rounded:
 
     def __init__(self, trial: Trial, pattern: int, units: float) -> None:
         """Raises what the library does where a fixed input may not be moved."""
-        self._shift, self._jitter = units * trial.epsilon, trial.jitter(pattern + 1)
-        moved = _fixed_moved(trial, pattern, self._shift)
+        jitter = zip(trial.jitter(pattern + 1).arrays, trial.inputs)
+        self._moved = [_by_units(units * trial.epsilon * j, units, x) for j, x in jitter]
+        moved = _fixed_moved(trial, pattern, units)
         self._trial = trial if moved is None else Trial(trial.target, moved, trial.salt, trial.inputs, trial.effort)
         self._trial.v = trial.v
 
     def components(self, scenario: Scenario, us: Sequence[Vec], along: Vec, t: float) -> Array:
         """The weighted components of a scenario at t·along from here."""
-        step = Vec([np.asarray(t * d + self._shift * j) for d, j in zip(along.arrays, self._jitter.arrays)])
+        step = Vec([np.asarray(t * d + moved) for d, moved in zip(along.arrays, self._moved)])
         return self._trial.components(self._trial.attempt(scenario, us, step, 1.0))
 
 
-def _fixed_moved(trial: Trial, pattern: int, shift: float) -> Program | None:
-    """The Program with what is not differentiated moved by so much of itself; None where nothing is there to move."""
+def _by_units(moved: Array, units: float, x: Array) -> Array:
+    """A move by a few units. Below the normal numbers one unit is the same for all: 5e-324 is known to no better than itself."""
+    return np.where((moved == 0) & (x != 0), np.copysign(units * SMALLEST, moved), moved)
+
+
+def _fixed_moved(trial: Trial, pattern: int, units: float) -> Program | None:
+    """The Program with what is not differentiated moved by so many units; None where nothing is there to move."""
     rng = np.random.default_rng(pattern)
     moved = {}
     for name, recipe in trial.program.inputs.items():
@@ -56,7 +62,8 @@ def _fixed_moved(trial: Trial, pattern: int, shift: float) -> Program | None:
             continue
         numbers = materialise(recipe)
         signs = np.sign(project(rng.standard_normal(recipe.shape), recipe.kept))
-        numbers = numbers.astype(np.complex128 if numbers.dtype.kind == "c" else np.float64) * (1 + shift * signs)
+        numbers = numbers.astype(np.complex128 if numbers.dtype.kind == "c" else np.float64)
+        numbers = numbers + _by_units(units * trial.epsilon * np.abs(numbers) * signs, units, numbers)
         moved[name] = replace(recipe, values=Values("listed", (tuple(numbers.ravel().tolist()),)))
     return trial.program.with_inputs(moved) if moved else None
 
