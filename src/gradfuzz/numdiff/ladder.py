@@ -92,18 +92,23 @@ class Estimate:
         high = np.maximum(self.left.value + self.left.error, self.right.value + self.right.error)
         return float(low.sum()), float(high.sum())
 
-    @cached_property
+    @property
     def growing(self) -> bool:
-        """A component's slopes keep growing by a steady factor towards the finest steps: there is no limit, whatever coarser steps say."""
+        """Some component has no limit."""
+        return bool(np.any(self.diverging))
+
+    @cached_property
+    def diverging(self) -> Array:
+        """Components whose slopes keep growing by a steady factor towards the finest steps: no limit, whatever coarser ones say."""
         last = self.rungs[-GROWING_RUNGS:]
         if len(last) < GROWING_RUNGS:
-            return False
+            return np.zeros(np.shape(last[0][0]) if last else (), bool)
         with np.errstate(all="ignore"):
             slopes, floors = np.abs(np.stack([s for s, _ in last])), np.stack([f for _, f in last])
             ratios = slopes[1:] / slopes[:-1]
             seen = (slopes > 4 * floors).all(axis=0)
             steady = (ratios.max(axis=0) - ratios.min(axis=0)) <= STEADY * ratios.min(axis=0)
-            return bool(np.any(seen & steady & (ratios.min(axis=0) > GROWTH)))
+            return np.asarray(seen & steady & (ratios.min(axis=0) > GROWTH))
 
     def matches(self, number: float, gap: float) -> int:
         """How many rungs are closer to the number than a tenth of the gap."""

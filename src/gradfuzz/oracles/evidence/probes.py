@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,8 @@ OWN_STEPS = (2.0**-10, 2.0**-14, 2.0**-18)
 FRAYED = 0.1
 # A slope nearby that rounding may have moved by more than this part of the gap says nothing about a tie.
 BLURRED = 0.1
+# Slopes that grow by this over NEARBY have no bound; a few points show it.
+GROWS, FEW = 10.0, 12
 
 
 @dataclass(frozen=True)
@@ -125,18 +127,19 @@ def frayed(suspect: Suspect) -> bool:
     return bool(np.median(near) > max(noise, FRAYED * max(far)) and promised > max(far))
 
 
-def jumps(line: Line, from_zero: bool) -> bool:
-    """Whether an output changes over a vanishing step, and by the same over longer ones. Noise does not repeat itself.
+def jumping(line: Line, from_zero: bool) -> Array:
+    """Which components change over a vanishing step, and by the same over longer ones. Noise does not repeat itself.
 
-    Output by output: beside one of 1e48 the jump of another would drown.
+    Output by output: beside one of 1e48 the jump of another would drown, and beside the jump of one another may be wrong.
     """
     with np.errstate(all="ignore"):
         here = line.at(0.0)
+        found = np.zeros(here.shape, bool)
         noise = NOISE * line.trial.epsilon * np.abs(here)
         for sign, step in itertools.product((1, -1), (*JUMP_STEPS, *(STEPS_FROM_ZERO[1:] if from_zero else ()))):
             near = line.at(sign * step)
             if near.shape != here.shape:
-                return True
+                return ~found
             change = np.abs(near - here)
             jumped = change > noise
             for factor in JUMP_FACTORS:
@@ -144,11 +147,10 @@ def jumps(line: Line, from_zero: bool) -> bool:
                     break
                 far = line.at(sign * step * factor)
                 if far.shape != here.shape:
-                    return True
+                    return np.ones(here.shape, bool)
                 jumped = jumped & (np.abs(near - far) < 0.1 * change)
-            if jumped.any():
-                return True
-    return False
+            found |= jumped
+    return found
 
 
 def switches(line: Line) -> bool:
@@ -178,10 +180,32 @@ def _grain(trial: Trial) -> float:
     return SINGLE_UNIT if coarse else trial.epsilon
 
 
+def unbounded_nearby(suspect: Suspect) -> bool:
+    """Whether slopes grow as the points come nearer: at the point itself no derivative is left to choose."""
+    far, near = (
+        max((abs(s.value) - s.noise for s in itertools.islice(_around(suspect, distance, DOUBLE_UNIT), FEW)), default=0.0)
+        for distance in NEARBY
+    )
+    return near > GROWS * max(far, 0.0)
+
+
 def _among(suspect: Suspect, distance: float, unit: float) -> bool:
-    trial, along = suspect.trial, suspect.line.along
     numbers = [suspect.line.numbers[m] for m in suspect.wrong]
     seen, blurred = [], False
+    for slope in _around(suspect, distance, unit):
+        if slope.noise > BLURRED * suspect.gap:
+            blurred = True
+        elif np.isfinite(slope.value):
+            seen.append(slope.value)
+            slack = 1e-6 * max(map(abs, seen)) + (slope.noise if unit > DOUBLE_UNIT else 0.0)
+            if any(min(seen) - slack <= number <= max(seen) + slack for number in numbers):
+                return True
+    return not seen and not blurred
+
+
+def _around(suspect: Suspect, distance: float, unit: float) -> Iterator[Slope]:
+    """Slopes along the suspect's line at points so far off; those where the function changes its shape are left out."""
+    trial, along = suspect.trial, suspect.line.along
     step = distance * (1e-3 if unit <= DOUBLE_UNIT else 1e-2)
     elements = sum(x.size for x in trial.inputs)
     for index in range(trial.effort.points(elements)):
@@ -193,16 +217,7 @@ def _among(suspect: Suspect, distance: float, unit: float) -> bool:
         if ends[0].shape != ends[1].shape:
             continue
         change = ends[0] - ends[1]
-        noise = 4 * unit * float(np.abs(ends[0])[change != 0].sum()) / step
-        slope = float(change.sum()) / (2 * step)
-        if noise > BLURRED * suspect.gap:
-            blurred = True
-        elif np.isfinite(slope):
-            seen.append(slope)
-            slack = 1e-6 * max(map(abs, seen)) + (noise if unit > DOUBLE_UNIT else 0.0)
-            if any(min(seen) - slack <= number <= max(seen) + slack for number in numbers):
-                return True
-    return not seen and not blurred
+        yield Slope(float(change.sum()) / (2 * step), 4 * unit * float(np.abs(ends[0])[change != 0].sum()) / step)
 
 
 def at_zero(line: Line) -> bool:

@@ -25,7 +25,7 @@ UNITS = (1.0, 2.0, 4.0)
 PATTERNS = 2
 # Inputs that are not differentiated move too, unless they have more elements than this.
 MOST_FIXED = 4096
-# A slope may be read off a step at which rounding of the function is this part of what is disputed.
+# A slope may be read off a step at which rounding and truncation are this part of what is disputed.
 CLEAR = 0.1
 # An error of one evaluation is one-sigma-like; a kernel against another differs by two of them, in the worst of many components.
 SCATTER_BARS = 8.0
@@ -49,8 +49,9 @@ class Rounded:
 
 
 def _by_units(moved: Array, units: float, x: Array) -> Array:
-    """A move by a few units. Below the normal numbers one unit is the same for all: 5e-324 is known to no better than itself."""
-    return np.where((moved == 0) & (x != 0), np.copysign(units * SMALLEST, moved), moved)
+    """A move by a few units. Below the normal numbers one unit is the same for all, and 5e-324 is known to no better than itself; it is
+    moved away from zero, which no rounding crosses."""
+    return np.where((moved == 0) & (x != 0), np.copysign(units * SMALLEST, np.real(x)), moved)
 
 
 def _fixed_moved(trial: Trial, pattern: int, units: float) -> Program | None:
@@ -74,13 +75,11 @@ def slope_spread(line: Line, gap: float) -> float:
     Neighbours are held against each other, never against the point itself: a tie that any rounding breaks moves them all alike.
     """
     numeric = line.numeric
-    clear = [(abs(slope - numeric.value), t) for t, slope, floor in numeric.steps if floor <= CLEAR * gap]
+    # Of the steps that see neither rounding nor truncation the longest: at another rounding the function may be blurred more.
+    clear = [t for t, slope, floor in numeric.steps if max(floor, abs(slope - numeric.value)) <= CLEAR * gap]
     if not clear:
         return 0.0
-    off, step = min(clear)
-    if off > gap:
-        return 0.0  # that step sees truncation
-    spread = 0.0
+    step, spread = max(clear), 0.0
     for pattern, sign in product(range(min(PATTERNS, line.trial.effort.reruns)), (1.0, -1.0)):
         found = [s for s in _slopes(line, pattern, sign, step) if np.isfinite(s)]
         spread = max(spread, max(found, default=0.0) - min(found, default=0.0))
