@@ -138,3 +138,17 @@ def test_a_denormal_is_known_to_no_better_than_itself():
     assert examine(beside, three_units, Options(order=1)).findings
     wrong = NumpyTarget(through_denormals, lambda x, y: [1.3 * their_slope(x, y)[0]])
     assert examine(wrong, parse(DENORMALS.format("1e-300"), TORCH), Options(order=1)).findings
+
+
+REMAINDER = (
+    'x = tensor((2,), "float64", listed([-1e-40, 0.7]))\ny = tensor((2,), "float64", listed([{}, 0.4]), grad=False)\nz = torch.mul(x, y)\n'
+)
+
+
+@pytest.mark.parametrize("salt", [0, 1, 2, 5])  # at others the weight of the output is below a half, and rounds 5e-324 away
+def test_stairs_that_fall_on_all_numbers_show_at_another_rounding(salt):
+    """Every number is a multiple of 5e-324, and not of three times that. A function that rests at all roundings has no slope of one."""
+    healthy = NumpyTarget(np.remainder, lambda x, y: [np.eye(2)])
+    resting = NumpyTarget(lambda x, y: np.remainder(x, y) * (np.abs(x) > 1e-30), lambda x, y: [np.eye(2)])
+    assert not examine(healthy, parse(REMAINDER.format("5e-324"), TORCH), Options(order=1, salt=salt)).findings
+    assert examine(resting, parse(REMAINDER.format("5e-324"), TORCH), Options(order=1, salt=salt)).findings

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 
 from gradfuzz.numdiff.ladder import SMALLEST
 from gradfuzz.oracles.evidence.line import Line
 from gradfuzz.oracles.evidence.narrowing import Suspect
+from gradfuzz.oracles.evidence.rounding import rounded_lines
 from gradfuzz.oracles.trial import DOUBLE_UNIT, Trial
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import DIRECT
@@ -106,25 +107,31 @@ def frayed(suspect: Suspect) -> bool:
     """Whether the function moves as far over an element's last places as over a thousandth of it, and AD says farther still.
 
     Stairs or waves finer than any number that could be stepped to: a remainder of 3 by 1e-30. A function that is only noise has no AD
-    that promises more over one unit than all it does.
+    that promises more over one unit than all it does. One that rests may show its stairs once the inputs are rounded otherwise: by
+    5e-324, of which all numbers are multiples, every remainder is zero.
     """
-    value, step, line = suspect.value, suspect.step, suspect.line
-    if np.iscomplexobj(value) or not np.isfinite(value) or abs(value) < 1e-290 or step == 0.0:
+    if np.iscomplexobj(suspect.value) or not np.isfinite(suspect.value) or abs(suspect.value) < 1e-290 or suspect.step == 0.0:
         return False
+    resting = rounded_lines(suspect.line) if suspect.line.numeric.value == 0.0 else ()
+    return any(_frays(suspect, at) for at in itertools.chain((suspect.line.at,), resting))
+
+
+def _frays(suspect: Suspect, at: Callable[[float], Array]) -> bool:
+    value, step = suspect.value, suspect.step
     unit = float(np.spacing(np.abs(np.float64(value)))) * (suspect.trial.epsilon / DOUBLE_UNIT)
     with np.errstate(all="ignore"):
-        here = line.at(0.0)
+        here = at(0.0)
 
-        def moved(distances: Iterable[float]) -> list[float]:
-            ends = [line.at(sign * d / step) for d, sign in itertools.product(distances, (1, -1))]
-            return [float(np.abs(there - here).sum()) for there in ends if there.shape == here.shape]
+        def moved(distances: Iterable[float]) -> list[Array]:
+            ends = [at(sign * d / step) for d, sign in itertools.product(distances, (1, -1))]
+            return [np.abs(there - here) for there in ends if there.shape == here.shape]
 
         near, far = moved(units * unit for units in ULPS), moved(part * abs(float(value)) for part in OWN_STEPS)
         if not near or not far or not np.isfinite([*near, *far]).all():
             return False
-        noise = NOISE * suspect.trial.epsilon * float(np.abs(here)[line.moving].sum())
-        promised = abs(suspect.number) * unit / step
-    return bool(np.median(near) > max(noise, FRAYED * max(far)) and promised > max(far))
+        noise = NOISE * suspect.trial.epsilon * float(np.abs(here)[np.any([*near, *far], axis=0)].sum())
+        promised, farthest = abs(suspect.number) * unit / step, max(float(change.sum()) for change in far)
+    return bool(np.median([change.sum() for change in near]) > max(noise, FRAYED * farthest) and promised > farthest)
 
 
 def jumping(line: Line, from_zero: bool) -> Array:

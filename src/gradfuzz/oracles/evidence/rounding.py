@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any, Callable
 
@@ -87,6 +88,14 @@ def slope_spread(line: Line, gap: float) -> float:
 
 
 def _slopes(line: Line, pattern: int, sign: float, step: float) -> Iterator[float]:
+    for at in rounded_lines(line, pattern, sign):
+        ahead, behind = at(step), at(-step)
+        if ahead.shape == behind.shape:
+            yield float((ahead - behind).sum()) / (2 * step)
+
+
+def rounded_lines(line: Line, pattern: int = 0, sign: float = 1.0) -> Iterator[Numbers]:
+    """The line at other roundings of all inputs, those that it does not move included."""
     us = line.trial.directions(line.base.order)
     for units in UNITS:
         try:
@@ -96,9 +105,7 @@ def _slopes(line: Line, pattern: int, sign: float, step: float) -> Iterator[floa
         except BaseException as error:  # outside the domain, most likely
             line.trial.target.classify(error)  # raises what is no word of the library's: a limit that is reached
             continue
-        ahead, behind = (there.components(line.base, us, line.along, t) for t in (step, -step))
-        if ahead.shape == behind.shape:
-            yield float((ahead - behind).sum()) / (2 * step)
+        yield partial(there.components, line.base, us, line.along)
 
 
 def output_scatter(trial: Trial) -> float:
