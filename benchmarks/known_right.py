@@ -32,6 +32,7 @@ class Function:
     tangent: Callable[[list[Array], list[Array]], Array]
     arity: int = 1
     square: bool = False
+    choices: Callable[..., list[Array]] = lambda *xs: []  # outputs of whole numbers
 
 
 def _unary(name: str, f: Callable[[Array], Array], slope: Callable[[Array], Array]) -> Function:
@@ -92,6 +93,54 @@ def _folded_slopes(x: Array, y: Array) -> tuple[Array, Array]:
     return b**2 * (b**2 - a**2), 2 * a**3 * b
 
 
+def _wave(x: Array) -> Array:
+    """A wave that dies away; far out its value is a constant, as that of a Fresnel integral is once it is computed in time."""
+    far = np.abs(x) > 1e4
+    near = np.where(far | (x == 0), 1.0, x)
+    return np.where(far, 0.5 * np.sign(x), 0.5 * np.sign(x) + np.where(x == 0, 0.0, np.sin(near * near) / (2 * near)))
+
+
+def _wave_slope(x: Array) -> Array:
+    far = np.abs(x) > 1e4
+    near = np.where(far | (x == 0), 1.0, x)
+    return np.where(x == 0, 0.5, np.cos(x * x) - np.where(far, 0.0, np.sin(near * near) / near / near / 2))
+
+
+def _upper_inverse(u: Array) -> Array:
+    """Column by column, which raises nothing: those that need a zero of the diagonal are not finite, the others are right."""
+    found = np.zeros_like(u)
+    for j in range(len(u)):
+        for i in reversed(range(j + 1)):
+            found[i, j] = (float(i == j) - u[i, i + 1 : j + 1] @ found[i + 1 : j + 1, j]) / u[i, i]
+    return found
+
+
+def _qr_tangent(xs: list[Array], us: list[Array]) -> Array:
+    q, r = np.linalg.qr(xs[0])
+    lower = np.tril(q.T @ us[0] @ _upper_inverse(r), -1)
+    return np.stack([q @ (lower - lower.T), q.T @ us[0] - (lower - lower.T) @ r])
+
+
+def _lu(x: Array) -> tuple[Array, Array, Array]:
+    """Lower and upper factor, and the rows in the order of their pivots."""
+    lower, upper, rows = np.zeros_like(x), np.array(x), np.arange(len(x))
+    for k in range(len(x)):
+        pivot = k + int(np.abs(upper[k:, k]).argmax())
+        for a in (lower, upper, rows):
+            a[[k, pivot]] = a[[pivot, k]]
+        lower[k + 1 :, k] = upper[k + 1 :, k] / upper[k, k] if upper[k, k] else 0.0
+        upper[k + 1 :] -= lower[k + 1 :, k, None] * upper[k]
+        upper[k + 1 :, k] = 0.0
+    return lower + np.eye(len(x)), upper, rows
+
+
+def _lu_tangent(xs: list[Array], us: list[Array]) -> Array:
+    lower, upper, rows = _lu(xs[0])
+    moved = np.linalg.solve(lower, us[0][rows])
+    below = np.tril(moved @ _upper_inverse(upper), -1)
+    return np.stack([lower @ below, moved - below @ upper])
+
+
 FUNCTIONS = (
     _unary("sin", np.sin, np.cos),
     _unary("cos", np.cos, lambda x: -np.sin(x)),
@@ -120,12 +169,17 @@ FUNCTIONS = (
     _unary("sigmoid", _sigmoid, _sigmoid_slope),
     _unary("softplus", _softplus, _sigmoid),
     _unary("clamp", lambda x: np.clip(x, -1, 1), lambda x: ((x > -1) & (x < 1)) * 1.0),
+    _unary("root", lambda x: np.sign(x) * np.sqrt(np.abs(x)), lambda x: 0.5 / np.sqrt(np.abs(x))),
+    _unary("branch", lambda x: np.arccos(np.clip(x, -1, 1)), lambda x: np.where(np.abs(x) > 1, 0, -1 / np.sqrt((1 - x) * (1 + x)))),
+    _unary("quantile", lambda x: np.tan(np.pi * (x - 0.5)), lambda x: np.pi / np.cos(np.pi * (x - 0.5)) ** 2),
+    _unary("wave", _wave, _wave_slope),
     _unary("fmod", lambda x: np.fmod(x, 3.5), np.ones_like),
     _unary("gauss", lambda x: np.exp(-x * x), lambda x: -2 * x * np.exp(-x * x)),
     _unary("affine", lambda x: 3 * x + 1, lambda x: 3 * np.ones_like(x)),
     _binary("add", np.add, lambda x, y: (np.ones_like(x), np.ones_like(y))),
     _binary("multiply", np.multiply, lambda x, y: (y, x)),
     _binary("divide", np.divide, lambda x, y: (1 / y, -(x / y) / y)),
+    _binary("remainder", np.remainder, lambda x, y: (np.ones_like(x), -np.floor(x / y))),
     _binary("hypot", np.hypot, lambda x, y: (x / _length(x, y), y / _length(x, y))),
     _binary("maximum", np.maximum, lambda x, y: ((x > y) + 0.5 * (x == y), (x < y) + 0.5 * (x == y))),
     _binary("arctan2", np.arctan2, lambda x, y: (y / _length(x, y) / _length(x, y), -x / _length(x, y) / _length(x, y))),
@@ -146,6 +200,8 @@ FUNCTIONS = (
     Function("inverse", lambda x: np.linalg.inv(x), lambda xs, us: -np.linalg.inv(xs[0]) @ us[0] @ np.linalg.inv(xs[0]), 1, True),
     Function("solve", lambda x, y: np.linalg.solve(x, y),
              lambda xs, us: np.linalg.solve(xs[0], us[1] - us[0] @ np.linalg.solve(xs[0], xs[1])), 2, True),
+    Function("qr", lambda x: np.stack(np.linalg.qr(x)), _qr_tangent, 1, True),
+    Function("lu", lambda x: np.stack(_lu(x)[:2]), _lu_tangent, 1, True, lambda x: [_lu(x)[2]]),
 )  # fmt: skip
 
 
@@ -175,6 +231,9 @@ class KnownPoint:
         if scenario.modes == ("f",):
             return Outcome([value], [tangent * self.owner.forward])
         return Outcome([value], [float(np.vdot(v.arrays[0], tangent)) * self.owner.reverse], True, [True])
+
+    def choices(self, along: Any, shift: float) -> list[Array]:
+        return self.owner.function.choices(*(x + shift * a for x, a in zip(self.inputs, along.arrays)))
 
     def rules(self) -> list[str]:
         return []

@@ -297,6 +297,42 @@ def test_rounding_excuses_no_bug(name):
     assert all(told), told
 
 
+def sine_beside_a_jump(x):
+    return np.concatenate([np.sin(x), 1e-17 * np.sign(x)])
+
+
+def matrix_inverse(x):
+    return np.linalg.inv(x)
+
+
+def inverse_slopes(x):
+    found = np.linalg.inv(x)
+    return [-np.kron(found, found.T)]
+
+
+# A tie of pivots: another rounding takes the other one, and blurs the slope over short steps.
+PIVOTS = [[np.pi, 0.0, -1e-8], [0.5, 1e-8, 1e-8], [np.pi, np.pi / 2, 2.0]]
+# What an excuse says of one output, at one step or of another direction is not said of all. The salts are those that it spoke at.
+ELSEWHERE = {
+    "a jump of another output": (
+        NumpyTarget(sine_beside_a_jump, lambda x: [np.vstack([1.5 * np.diag(np.cos(x)), 0 * np.diag(x)])]), [0.0], range(8)),
+    "no derivative, and not a slope of any point nearby": (NumpyTarget(median, lambda x: [3 * fifth(x)[0]]), np.full(9, 1.0), range(8)),
+    "one step that truncation moves to AD": (
+        library(np.tan, lambda x: 1 / np.cos(x) ** 2, reverse_factor=1.001), np.full(3, -3.43e6), [632]),
+    "longer steps that see a kink": (
+        NumpyTarget(lambda x: x.max(keepdims=True).reshape(1), lambda x: [1.0 * (x == x.max()).reshape(1, -1)], reverse_factor=1.001),
+        'x = tensor((3, 4), "float64", scaled(normal(seed=167), -1e-06))\ny = torch.sin(x)\n', [1]),
+    "a rounding that blurs short steps": (NumpyTarget(matrix_inverse, inverse_slopes, reverse_factor=1.001), PIVOTS, range(696, 700)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_what_is_seen_elsewhere_excuses_no_bug(name):
+    target, numbers, salts = ELSEWHERE[name]
+    told = [bool(seen(target, numbers, Options(order=1, salt=salt)).findings) for salt in salts]
+    assert all(told), told
+
+
 def naive_log1p(x):
     """The logarithm of a sum with one in it: steps from zero below the last place of one move nothing."""
     return np.log(1.0 + x)

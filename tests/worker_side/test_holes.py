@@ -96,3 +96,59 @@ def test_a_jump_of_one_output_is_seen_beside_an_output_of_1e48():
         lambda x: np.concatenate([1e48 * x, np.floor(x)]), lambda x: [np.vstack([1e48 * np.eye(x.size), np.ones((x.size, x.size)) * 1e44])]
     )
     assert not examine(f, program("full(2.0)", "(1,)"), Options(order=1)).findings
+
+
+def maximum(x):
+    return x.max(keepdims=True).reshape(1)
+
+
+def first_largest(x, factor=1.0):
+    row = np.zeros((1, x.size))
+    row[0, x.argmax()] = factor
+    return [row]
+
+
+def test_slopes_to_one_side_are_known_no_better_than_the_smallest_number():
+    """A tie below the normal numbers: AD chooses one of the slopes, which are known to a few of their last places only."""
+    tied, wrong = program("full(-1e-310)"), NumpyTarget(maximum, lambda x: first_largest(x, 1.5))
+    for salt in range(60, 68):
+        assert not examine(NumpyTarget(maximum, first_largest), tied, Options(order=1, salt=salt)).findings
+    assert [f.kind for f in examine(wrong, tied, Options(order=1, salt=67)).findings] == ["kink"]
+
+
+def through_denormals(x, y):
+    """1e300 x² y, but for what is lost of y when it is halved below the normal numbers."""
+    return x * x * (1e300 * (y / 2 * 2).sum())
+
+
+def their_slope(x, y):
+    return [np.diag(2 * x * (1e300 * y.sum()))]
+
+
+DENORMALS = 'x = tensor((2,), "float64", listed([0.7, 1.3]))\ny = tensor((1,), "float64", listed([{}]), grad=False)\nz = torch.mul(x, y)\n'
+
+
+def test_a_denormal_is_known_to_no_better_than_itself():
+    """A half of 1.5e-323 is rounded to a whole unit of it, so that differences see another function than AD: any rounding of y would move
+    their slope as far. Where y is a normal number it moves nothing, and one that counts for nothing excuses nothing."""
+    three_units = parse(DENORMALS.format("1.5e-323"), TORCH)
+    healthy = NumpyTarget(through_denormals, their_slope)
+    assert not examine(healthy, three_units, Options(order=1)).findings
+    beside = NumpyTarget(lambda x, y: x * x + y.sum(), lambda x, y: [np.diag(3 * x)])
+    assert examine(beside, three_units, Options(order=1)).findings
+    wrong = NumpyTarget(through_denormals, lambda x, y: [1.3 * their_slope(x, y)[0]])
+    assert examine(wrong, parse(DENORMALS.format("1e-300"), TORCH), Options(order=1)).findings
+
+
+REMAINDER = (
+    'x = tensor((2,), "float64", listed([-1e-40, 0.7]))\ny = tensor((2,), "float64", listed([{}, 0.4]), grad=False)\nz = torch.mul(x, y)\n'
+)
+
+
+@pytest.mark.parametrize("salt", [0, 1, 2, 5])  # at others the weight of the output is below a half, and rounds 5e-324 away
+def test_stairs_that_fall_on_all_numbers_show_at_another_rounding(salt):
+    """Every number is a multiple of 5e-324, and not of three times that. A function that rests at all roundings has no slope of one."""
+    healthy = NumpyTarget(np.remainder, lambda x, y: [np.eye(2)])
+    resting = NumpyTarget(lambda x, y: np.remainder(x, y) * (np.abs(x) > 1e-30), lambda x, y: [np.eye(2)])
+    assert not examine(healthy, parse(REMAINDER.format("5e-324"), TORCH), Options(order=1, salt=salt)).findings
+    assert examine(resting, parse(REMAINDER.format("5e-324"), TORCH), Options(order=1, salt=salt)).findings

@@ -92,18 +92,23 @@ class Estimate:
         high = np.maximum(self.left.value + self.left.error, self.right.value + self.right.error)
         return float(low.sum()), float(high.sum())
 
-    @cached_property
+    @property
     def growing(self) -> bool:
-        """A component's slopes keep growing by a steady factor towards the finest steps: there is no limit, whatever coarser steps say."""
+        """Some component has no limit."""
+        return bool(np.any(self.diverging))
+
+    @cached_property
+    def diverging(self) -> Array:
+        """Components whose slopes keep growing by a steady factor towards the finest steps: no limit, whatever coarser ones say."""
         last = self.rungs[-GROWING_RUNGS:]
         if len(last) < GROWING_RUNGS:
-            return False
+            return np.zeros(np.shape(last[0][0]) if last else (), bool)
         with np.errstate(all="ignore"):
             slopes, floors = np.abs(np.stack([s for s, _ in last])), np.stack([f for _, f in last])
             ratios = slopes[1:] / slopes[:-1]
             seen = (slopes > 4 * floors).all(axis=0)
             steady = (ratios.max(axis=0) - ratios.min(axis=0)) <= STEADY * ratios.min(axis=0)
-            return bool(np.any(seen & steady & (ratios.min(axis=0) > GROWTH)))
+            return np.asarray(seen & steady & (ratios.min(axis=0) > GROWTH))
 
     def matches(self, number: float, gap: float) -> int:
         """How many rungs are closer to the number than a tenth of the gap."""
@@ -156,9 +161,14 @@ def estimate(line: Line, at_zero: Array, epsilon: float, first_step: float = FIR
         taken, noise = _column(steps, at_zero), _column(ROUNDING_UNITS * epsilon / steps, at_zero)
         blur = ROUNDING_UNITS * measured / taken
         sized_plus, sized_minus = np.abs(plus), np.abs(minus)
+        least = ROUNDING_UNITS * SMALLEST / taken
+
+        def rounded(sizes: Array) -> Array:
+            """What rounding does to a slope between numbers that are together so large."""
+            return np.where(sizes > 0, noise * sizes + least, 0.0)
+
         slopes = (plus - minus)[both] / (2 * taken[both])
-        sizes = (sized_plus + sized_minus)[both]
-        rounding = np.where(sizes > 0, sizes * (noise[both] / 2) + ROUNDING_UNITS * SMALLEST / taken[both], 0.0)
+        rounding = rounded((sized_plus + sized_minus) / 2)[both]
         floor = rounding + blur[both]
         if rounded_steps:
             floor = floor + STEP_UNITS * DOUBLE_UNIT / taken[both] * np.abs(slopes)
@@ -175,8 +185,8 @@ def estimate(line: Line, at_zero: Array, epsilon: float, first_step: float = FIR
         sides = max((float(np.abs(side[0]).sum()) for side in (rights, lefts) if len(side)), default=0.0)
         if float(measured.sum()) > TOO_NOISY * max(float(size.sum()), found.magnitude, sides):
             found.error = float("inf")  # not rounding: the function has a life of its own at that scale
-        found.right = _one_sided(rights, (noise * (sized_plus + size) + blur)[right])
-        found.left = _one_sided(lefts, (noise * (sized_minus + size) + blur)[left])
+        found.right = _one_sided(rights, (rounded(sized_plus + size) + blur)[right])
+        found.left = _one_sided(lefts, (rounded(sized_minus + size) + blur)[left])
     return found
 
 

@@ -217,12 +217,25 @@ class Line:
 
         Of a derivative, which is what is differenced from order two on, there are no outputs to tell apart.
         """
+        return None if self._sided is None else self.weights(self._sided[0] & self._sided[1])
+
+    def weights(self, components: Array) -> Vec | None:
+        """The weights of these components alone; None where they have none, and where there are no outputs to tell apart."""
         weights = self.trial.v.arrays
-        if self._sided is None or self.base.modes or self._sided[0].size != sum(w.size for w in weights):
+        if self.base.modes or components.size != sum(w.size for w in weights):
             return None
-        parts = np.split(self._sided[0] & self._sided[1], np.cumsum([w.size for w in weights])[:-1])
+        parts = np.split(components, np.cumsum([w.size for w in weights])[:-1])
         found = [np.where(part.reshape(w.shape), w, 0) for part, w in zip(parts, weights)]
         return Vec([np.asarray(f) for f in found]) if any(f.any() for f in found) else None
+
+    def gap_of(self, scenario: Scenario, components: Array) -> float:
+        """By how much a scenario is off in these components alone; 0 where they cannot be told apart."""
+        numeric, v = self.numeric, self.weights(components)
+        if v is None or not numeric.steps:
+            return 0.0
+        best = min(range(len(numeric.steps)), key=lambda k: abs(numeric.steps[k][1] - numeric.value))
+        gap = abs(self.number_of(scenario, v) - float(numeric.rungs[best][0][components].sum()))
+        return gap if np.isfinite(gap) else 0.0
 
     def number_of(self, scenario: Scenario, v: Vec) -> float:
         """What a scenario says of outputs that are weighed in another way; NaN where it refuses."""

@@ -21,6 +21,7 @@ Span = tuple[int, int, int]  # which input, from where, up to where
 
 # A half that is wrong by this part of itself is where to look on.
 CLEAR = 1e-3
+MOST = 0.5
 
 
 @dataclass
@@ -59,6 +60,10 @@ class Suspect:
     @property
     def name(self) -> str:
         return element_name(self.trial, *self.place)
+
+    def elsewhere(self, components: Array) -> bool:
+        """Whether most of the gap is there without these components: they have not made it."""
+        return any(self.line.gap_of(scenario, ~components) > MOST * self.gap for scenario in self.wrong)
 
 
 def alike(trial: Trial, place: Place) -> set[Place]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 
 from gradfuzz.numdiff.ladder import SMALLEST
 from gradfuzz.oracles.evidence.line import Line
 from gradfuzz.oracles.evidence.narrowing import Suspect
+from gradfuzz.oracles.evidence.rounding import rounded_lines
 from gradfuzz.oracles.trial import DOUBLE_UNIT, Trial
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import DIRECT
@@ -39,6 +40,8 @@ OWN_STEPS = (2.0**-10, 2.0**-14, 2.0**-18)
 FRAYED = 0.1
 # A slope nearby that rounding may have moved by more than this part of the gap says nothing about a tie.
 BLURRED = 0.1
+# Slopes that grow by this over NEARBY have no bound; a few points show it.
+GROWS, FEW = 10.0, 12
 
 
 @dataclass(frozen=True)
@@ -104,39 +107,46 @@ def frayed(suspect: Suspect) -> bool:
     """Whether the function moves as far over an element's last places as over a thousandth of it, and AD says farther still.
 
     Stairs or waves finer than any number that could be stepped to: a remainder of 3 by 1e-30. A function that is only noise has no AD
-    that promises more over one unit than all it does.
+    that promises more over one unit than all it does. One that rests may show its stairs once the inputs are rounded otherwise: by
+    5e-324, of which all numbers are multiples, every remainder is zero.
     """
-    value, step, line = suspect.value, suspect.step, suspect.line
-    if np.iscomplexobj(value) or not np.isfinite(value) or abs(value) < 1e-290 or step == 0.0:
+    if np.iscomplexobj(suspect.value) or not np.isfinite(suspect.value) or abs(suspect.value) < 1e-290 or suspect.step == 0.0:
         return False
+    resting = rounded_lines(suspect.line) if suspect.line.numeric.value == 0.0 else ()
+    return any(_frays(suspect, at) for at in itertools.chain((suspect.line.at,), resting))
+
+
+def _frays(suspect: Suspect, at: Callable[[float], Array]) -> bool:
+    value, step = suspect.value, suspect.step
     unit = float(np.spacing(np.abs(np.float64(value)))) * (suspect.trial.epsilon / DOUBLE_UNIT)
     with np.errstate(all="ignore"):
-        here = line.at(0.0)
+        here = at(0.0)
 
-        def moved(distances: Iterable[float]) -> list[float]:
-            ends = [line.at(sign * d / step) for d, sign in itertools.product(distances, (1, -1))]
-            return [float(np.abs(there - here).sum()) for there in ends if there.shape == here.shape]
+        def moved(distances: Iterable[float]) -> list[Array]:
+            ends = [at(sign * d / step) for d, sign in itertools.product(distances, (1, -1))]
+            return [np.abs(there - here) for there in ends if there.shape == here.shape]
 
         near, far = moved(units * unit for units in ULPS), moved(part * abs(float(value)) for part in OWN_STEPS)
         if not near or not far or not np.isfinite([*near, *far]).all():
             return False
-        noise = NOISE * suspect.trial.epsilon * float(np.abs(here)[line.moving].sum())
-        promised = abs(suspect.number) * unit / step
-    return bool(np.median(near) > max(noise, FRAYED * max(far)) and promised > max(far))
+        noise = NOISE * suspect.trial.epsilon * float(np.abs(here)[np.any([*near, *far], axis=0)].sum())
+        promised, farthest = abs(suspect.number) * unit / step, max(float(change.sum()) for change in far)
+    return bool(np.median([change.sum() for change in near]) > max(noise, FRAYED * farthest) and promised > farthest)
 
 
-def jumps(line: Line, from_zero: bool) -> bool:
-    """Whether an output changes over a vanishing step, and by the same over longer ones. Noise does not repeat itself.
+def jumping(line: Line, from_zero: bool) -> Array:
+    """Which components change over a vanishing step, and by the same over longer ones. Noise does not repeat itself.
 
-    Output by output: beside one of 1e48 the jump of another would drown.
+    Output by output: beside one of 1e48 the jump of another would drown, and beside the jump of one another may be wrong.
     """
     with np.errstate(all="ignore"):
         here = line.at(0.0)
+        found = np.zeros(here.shape, bool)
         noise = NOISE * line.trial.epsilon * np.abs(here)
         for sign, step in itertools.product((1, -1), (*JUMP_STEPS, *(STEPS_FROM_ZERO[1:] if from_zero else ()))):
             near = line.at(sign * step)
             if near.shape != here.shape:
-                return True
+                return ~found
             change = np.abs(near - here)
             jumped = change > noise
             for factor in JUMP_FACTORS:
@@ -144,11 +154,10 @@ def jumps(line: Line, from_zero: bool) -> bool:
                     break
                 far = line.at(sign * step * factor)
                 if far.shape != here.shape:
-                    return True
+                    return np.ones(here.shape, bool)
                 jumped = jumped & (np.abs(near - far) < 0.1 * change)
-            if jumped.any():
-                return True
-    return False
+            found |= jumped
+    return found
 
 
 def switches(line: Line) -> bool:
@@ -178,10 +187,32 @@ def _grain(trial: Trial) -> float:
     return SINGLE_UNIT if coarse else trial.epsilon
 
 
+def unbounded_nearby(suspect: Suspect) -> bool:
+    """Whether slopes grow as the points come nearer: at the point itself no derivative is left to choose."""
+    far, near = (
+        max((abs(s.value) - s.noise for s in itertools.islice(_around(suspect, distance, DOUBLE_UNIT), FEW)), default=0.0)
+        for distance in NEARBY
+    )
+    return near > GROWS * max(far, 0.0)
+
+
 def _among(suspect: Suspect, distance: float, unit: float) -> bool:
-    trial, along = suspect.trial, suspect.line.along
     numbers = [suspect.line.numbers[m] for m in suspect.wrong]
     seen, blurred = [], False
+    for slope in _around(suspect, distance, unit):
+        if slope.noise > BLURRED * suspect.gap:
+            blurred = True
+        elif np.isfinite(slope.value):
+            seen.append(slope.value)
+            slack = 1e-6 * max(map(abs, seen)) + (slope.noise if unit > DOUBLE_UNIT else 0.0)
+            if any(min(seen) - slack <= number <= max(seen) + slack for number in numbers):
+                return True
+    return not seen and not blurred
+
+
+def _around(suspect: Suspect, distance: float, unit: float) -> Iterator[Slope]:
+    """Slopes along the suspect's line at points so far off; those where the function changes its shape are left out."""
+    trial, along = suspect.trial, suspect.line.along
     step = distance * (1e-3 if unit <= DOUBLE_UNIT else 1e-2)
     elements = sum(x.size for x in trial.inputs)
     for index in range(trial.effort.points(elements)):
@@ -193,16 +224,7 @@ def _among(suspect: Suspect, distance: float, unit: float) -> bool:
         if ends[0].shape != ends[1].shape:
             continue
         change = ends[0] - ends[1]
-        noise = 4 * unit * float(np.abs(ends[0])[change != 0].sum()) / step
-        slope = float(change.sum()) / (2 * step)
-        if noise > BLURRED * suspect.gap:
-            blurred = True
-        elif np.isfinite(slope):
-            seen.append(slope)
-            slack = 1e-6 * max(map(abs, seen)) + (noise if unit > DOUBLE_UNIT else 0.0)
-            if any(min(seen) - slack <= number <= max(seen) + slack for number in numbers):
-                return True
-    return not seen and not blurred
+        yield Slope(float(change.sum()) / (2 * step), 4 * unit * float(np.abs(ends[0])[change != 0].sum()) / step)
 
 
 def at_zero(line: Line) -> bool:

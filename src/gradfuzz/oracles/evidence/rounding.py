@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any, Callable
 
 import numpy as np
 
-from gradfuzz.numdiff.ladder import TOO_NOISY, noise_level
+from gradfuzz.numdiff.ladder import SMALLEST, TOO_NOISY, noise_level
 from gradfuzz.oracles.evidence.line import Line
 from gradfuzz.oracles.trial import DOUBLE_UNIT, Trial
 from gradfuzz.program.model import Program, Values
@@ -25,7 +26,7 @@ UNITS = (1.0, 2.0, 4.0)
 PATTERNS = 2
 # Inputs that are not differentiated move too, unless they have more elements than this.
 MOST_FIXED = 4096
-# A slope may be read off a step at which rounding of the function is this part of what is disputed.
+# A slope may be read off a step at which rounding and truncation are this part of what is disputed.
 CLEAR = 0.1
 # An error of one evaluation is one-sigma-like; a kernel against another differs by two of them, in the worst of many components.
 SCATTER_BARS = 8.0
@@ -36,19 +37,26 @@ class Rounded:
 
     def __init__(self, trial: Trial, pattern: int, units: float) -> None:
         """Raises what the library does where a fixed input may not be moved."""
-        self._shift, self._jitter = units * trial.epsilon, trial.jitter(pattern + 1)
-        moved = _fixed_moved(trial, pattern, self._shift)
+        jitter = zip(trial.jitter(pattern + 1).arrays, trial.inputs)
+        self._moved = [_by_units(units * trial.epsilon * j, units, x) for j, x in jitter]
+        moved = _fixed_moved(trial, pattern, units)
         self._trial = trial if moved is None else Trial(trial.target, moved, trial.salt, trial.inputs, trial.effort)
         self._trial.v = trial.v
 
     def components(self, scenario: Scenario, us: Sequence[Vec], along: Vec, t: float) -> Array:
         """The weighted components of a scenario at t·along from here."""
-        step = Vec([np.asarray(t * d + self._shift * j) for d, j in zip(along.arrays, self._jitter.arrays)])
+        step = Vec([np.asarray(t * d + moved) for d, moved in zip(along.arrays, self._moved)])
         return self._trial.components(self._trial.attempt(scenario, us, step, 1.0))
 
 
-def _fixed_moved(trial: Trial, pattern: int, shift: float) -> Program | None:
-    """The Program with what is not differentiated moved by so much of itself; None where nothing is there to move."""
+def _by_units(moved: Array, units: float, x: Array) -> Array:
+    """A move by a few units. Below the normal numbers one unit is the same for all, and 5e-324 is known to no better than itself; it is
+    moved away from zero, which no rounding crosses."""
+    return np.where((moved == 0) & (x != 0), np.copysign(units * SMALLEST, np.real(x)), moved)
+
+
+def _fixed_moved(trial: Trial, pattern: int, units: float) -> Program | None:
+    """The Program with what is not differentiated moved by so many units; None where nothing is there to move."""
     rng = np.random.default_rng(pattern)
     moved = {}
     for name, recipe in trial.program.inputs.items():
@@ -56,7 +64,8 @@ def _fixed_moved(trial: Trial, pattern: int, shift: float) -> Program | None:
             continue
         numbers = materialise(recipe)
         signs = np.sign(project(rng.standard_normal(recipe.shape), recipe.kept))
-        numbers = numbers.astype(np.complex128 if numbers.dtype.kind == "c" else np.float64) * (1 + shift * signs)
+        numbers = numbers.astype(np.complex128 if numbers.dtype.kind == "c" else np.float64)
+        numbers = numbers + _by_units(units * trial.epsilon * np.abs(numbers) * signs, units, numbers)
         moved[name] = replace(recipe, values=Values("listed", (tuple(numbers.ravel().tolist()),)))
     return trial.program.with_inputs(moved) if moved else None
 
@@ -67,13 +76,11 @@ def slope_spread(line: Line, gap: float) -> float:
     Neighbours are held against each other, never against the point itself: a tie that any rounding breaks moves them all alike.
     """
     numeric = line.numeric
-    clear = [(abs(slope - numeric.value), t) for t, slope, floor in numeric.steps if floor <= CLEAR * gap]
+    # Of the steps that see neither rounding nor truncation the longest: at another rounding the function may be blurred more.
+    clear = [t for t, slope, floor in numeric.steps if max(floor, abs(slope - numeric.value)) <= CLEAR * gap]
     if not clear:
         return 0.0
-    off, step = min(clear)
-    if off > gap:
-        return 0.0  # that step sees truncation
-    spread = 0.0
+    step, spread = max(clear), 0.0
     for pattern, sign in product(range(min(PATTERNS, line.trial.effort.reruns)), (1.0, -1.0)):
         found = [s for s in _slopes(line, pattern, sign, step) if np.isfinite(s)]
         spread = max(spread, max(found, default=0.0) - min(found, default=0.0))
@@ -81,6 +88,14 @@ def slope_spread(line: Line, gap: float) -> float:
 
 
 def _slopes(line: Line, pattern: int, sign: float, step: float) -> Iterator[float]:
+    for at in rounded_lines(line, pattern, sign):
+        ahead, behind = at(step), at(-step)
+        if ahead.shape == behind.shape:
+            yield float((ahead - behind).sum()) / (2 * step)
+
+
+def rounded_lines(line: Line, pattern: int = 0, sign: float = 1.0) -> Iterator[Numbers]:
+    """The line at other roundings of all inputs, those that it does not move included."""
     us = line.trial.directions(line.base.order)
     for units in UNITS:
         try:
@@ -90,9 +105,7 @@ def _slopes(line: Line, pattern: int, sign: float, step: float) -> Iterator[floa
         except BaseException as error:  # outside the domain, most likely
             line.trial.target.classify(error)  # raises what is no word of the library's: a limit that is reached
             continue
-        ahead, behind = (there.components(line.base, us, line.along, t) for t in (step, -step))
-        if ahead.shape == behind.shape:
-            yield float((ahead - behind).sum()) / (2 * step)
+        yield partial(there.components, line.base, us, line.along)
 
 
 def output_scatter(trial: Trial) -> float:

@@ -1,4 +1,7 @@
-"""A branch point: slopes keep growing by a steady factor as the steps shrink, so there is no derivative, whatever coarser steps say."""
+"""A branch point: slopes keep growing by a steady factor as the steps shrink, so there is no derivative, whatever coarser steps say.
+
+It excuses what is said of that output, as a jump does.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ def _line(case: Case, line: Line) -> Says:
 
 
 def _element(suspect: Suspect) -> Says:
-    return BLIND if suspect.line.ladder.growing else None
+    diverging = suspect.line.ladder.diverging
+    return BLIND if diverging.any() and not suspect.elsewhere(diverging) else None
 
 
 def _broken(broken: Broken) -> Says:

@@ -1,4 +1,7 @@
-"""A point where slopes exist in every direction and are no derivative: they do not add up (a QR of a matrix without full rank)."""
+"""A point where slopes exist in every direction and are no derivative: they do not add up (a QR of a matrix without full rank).
+
+What AD says there is one of the slopes of the points nearby, unless those have no bound: anything else is wrong all the same.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.oracles.evidence.narrowing import Suspect
-from gradfuzz.oracles.evidence.probes import Slope, slopes
+from gradfuzz.oracles.evidence.probes import Slope, among_slopes_nearby, slopes, unbounded_nearby
 from gradfuzz.oracles.excuses.base import BLIND, Excuse, Says
 from gradfuzz.targets.base.protocol import Vec
 
@@ -34,7 +37,9 @@ def _element(suspect: Suspect) -> Says:
         return None
     first, last = (_lack(*at) for at in zip(*told))
     stays = abs(first.value - last.value) <= STAYS * abs(last.value)
-    return BLIND if stays and abs(last.value) > last.noise + SHARE * suspect.gap else None
+    if not stays or not abs(last.value) > last.noise + SHARE * suspect.gap:
+        return None
+    return BLIND if unbounded_nearby(suspect) or among_slopes_nearby(suspect) else None
 
 
 def _inside(suspect: Suspect) -> list[Any]:

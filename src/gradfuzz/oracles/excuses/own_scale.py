@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradfuzz.oracles.evidence.line import settles
+from gradfuzz.oracles.evidence.line import SETTLED, settles
 from gradfuzz.oracles.evidence.narrowing import Suspect, single
 from gradfuzz.oracles.excuses.base import SUPPORTS, Excuse, Says
 
 # Steps that differ by less see the same.
 ANOTHER_SCALE = 1e3
 SMALLEST = 1e-290
+# And what they see must be sharp enough to have shown such a gap; steps that are too long see a kink.
+SHARP = 0.25
 
 
 def _element(suspect: Suspect) -> Says:
     own = float(np.abs(suspect.value))
+    gap = suspect.gap / (max(abs(suspect.number), abs(suspect.line.numeric.value)) or 1.0)
     for size in {own, 1.0} - {0.0}:
         if suspect.step == 0.0 or size < SMALLEST or 1 / ANOTHER_SCALE < size / suspect.step < ANOTHER_SCALE:
             continue
         closer = suspect.case.line(single(suspect.trial, suspect.place, size), suspect.wrong)
-        if settles(closer.ladder) and not closer.wrong():
+        if settles(closer.ladder, min(SETTLED, SHARP * gap)) and not closer.ladder.kink and not closer.wrong():
             return SUPPORTS
     return None
 
