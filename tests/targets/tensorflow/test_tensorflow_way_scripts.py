@@ -1,0 +1,71 @@
+"""Short scripts of TensorFlow's ways: each says what its way says, of a healthy function and of one that is planted."""
+
+import contextlib
+import io
+
+import pytest
+
+from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.script import script
+from gradfuzz.oracles.verdict import DISAGREE, STATUS, WAY, Verdict
+from gradfuzz.program import parse
+from gradfuzz.targets.base.scenario import Scenario
+
+ONE = 'x = tensor((3,), "float64", uniform(0.5, 1.5, seed=1))\n'
+SINE = f"{ONE}y = tf.math.sin(x)"
+PICKED = f'{ONE}i = tensor((2,), "int32", listed([2, 0]))\ny = tf.gather(x, i)'
+PRODUCT = f'{ONE}a = tensor((3,), "float64", uniform(0.5, 1.5, seed=2))\ny = tf.math.multiply(x, a)'
+DENSE = 'x = tensor((2, 3), "float64", uniform(0.5, 1.5, seed=1))\nm = tf.keras.layers.Dense(2)\ny = m(x)'
+MOST_LINES = 25
+
+
+def written(target, text, scenario, kind=WAY):
+    named = Scenario.named(scenario)
+    verdict = Verdict(DISAGREE, "status" if kind == STATUS else "way", kind, named.order, [named], "", 1.0, 2.0, 1e-9)
+    program = parse(text, target.language)
+    return script(Finding("tensorflow", target.version, "planted", verdict, program, True, modules=("planted_tensorflow",)))
+
+
+def run(text):
+    """Its exit status, in this process: importing TensorFlow anew takes longer than all the rest."""
+    status = 0
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        try:
+            exec(compile(text, "script", "exec"), {"__name__": "__main__"})
+        except SystemExit as ended:
+            status = ended.code
+    assert ("BUG" in said.getvalue()) == (status != 0)
+    return status
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        "eager reverse", "compiled forward", "compiled-inside reverse", "persistent reverse", "symbolic reverse", "symbolic forward",
+        "jacobian reverse", "vectorized forward", "vectorized-inside reverse", "recomputed reverse", "looped forward-over-reverse",
+        "kept reverse", "switched reverse", "mapped reverse", "shapeless forward", "again direct", "assigned reverse",
+        "rule reverse-over-reverse", "rule-compiled reverse", "rule-looped reverse",
+    ],
+)  # fmt: skip
+def test_a_healthy_function_passes_within_25_lines(tensorflow_target, scenario):
+    text = written(tensorflow_target, SINE, scenario)
+    assert run(text) == 0, text
+    assert len(text.splitlines()) <= MOST_LINES
+
+
+@pytest.mark.parametrize(
+    "text, scenario", [(PICKED, "symbolic forward"), (PICKED, "rule reverse"), (DENSE, "eager reverse"), (PRODUCT, "apart forward")]
+)
+def test_whole_numbers_layers_and_several_inputs_are_known_to_scripts(tensorflow_target, text, scenario):
+    assert run(written(tensorflow_target, text, scenario)) == 0
+
+
+def test_what_an_earlier_call_left_behind_shows(tensorflow_target):
+    assert run(written(tensorflow_target, f"{ONE}y = planted_tensorflow.remembers(x)", "again reverse")) == 1
+
+
+def test_an_error_shows(tensorflow_target):
+    """A size that must be known is none for a function that knows no sizes."""
+    text = 'x = tensor((2, 3), "float64", uniform(0.5, 1.5, seed=1))\ny = tf.experimental.numpy.tril(x)'
+    assert run(written(tensorflow_target, text, "shapeless reverse", STATUS)) == 1
+    assert run(written(tensorflow_target, SINE, "shapeless reverse", STATUS)) == 0
