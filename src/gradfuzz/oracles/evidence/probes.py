@@ -146,7 +146,7 @@ def jumping(line: Line, from_zero: bool) -> Array:
         for sign, step in itertools.product((1, -1), (*JUMP_STEPS, *(STEPS_FROM_ZERO[1:] if from_zero else ()))):
             near = line.at(sign * step)
             if near.shape != here.shape:
-                return ~found
+                return np.ones(here.shape, bool)
             change = np.abs(near - here)
             jumped = change > noise
             for factor in JUMP_FACTORS:
