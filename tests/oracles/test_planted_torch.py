@@ -95,6 +95,11 @@ def test_running_out_of_memory_in_backward_is_named(torch_target):
     assert refusal.kind == "memory"
 
 
+def test_a_limit_that_an_old_release_declares_is_none_of_its_bugs(torch_target):
+    message = "functorch functions (vmap, grad, vjp, etc.) currently do not support the use of autograd.Function."
+    assert torch_target.classify(RuntimeError(message)).kind == "unsupported"
+
+
 def test_an_internal_assertion_always_counts(torch_target):
     assert torch_target.classify(RuntimeError("x INTERNAL ASSERT FAILED at y, please report a bug to PyTorch")).kind == "internal"
 

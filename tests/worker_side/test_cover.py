@@ -70,6 +70,43 @@ def test_a_square_matrix_is_a_unit_matrix_once_and_nothing_else_is():
     assert np.array_equal(made[0], np.eye(3))
 
 
+@pytest.mark.parametrize("dtype, numbers", [("int64", [0, 2, 2, 1]), ("bool", [0, 1, 1, 0])])
+def test_whole_numbers_are_varied_within_what_they_are(dtype, numbers):
+    inputs = f'x = tensor((4,), "float64", normal(seed=1))\ni = tensor((4,), "{dtype}", listed({numbers}), grad=False)\n'
+    program = parse(f"{inputs}y = torch.take(x, i)\n", language_for("torch"))
+    levels = {factor.name: dict(factor.levels) for factor in Design(program, menu, Cover(), 32).factors}["numbers of i"]
+    made = {name: materialise(apply_all(program, [edit]).inputs["i"]).astype(int).tolist() for name, edit in levels.items()}
+    assert made["the least"] == [0] * 4 and made["the greatest"] == [max(numbers)] * 4
+    assert made["the other way round" if dtype == "int64" else "drawn anew"] != numbers
+    assert all(set(drawn) <= set(range(max(numbers) + 1)) for drawn in made.values())
+
+
+def test_whole_numbers_that_are_all_alike_stay_as_they_are():
+    text = 'x = tensor((4,), "float64", normal(seed=1))\ni = tensor((2,), "int64", listed([3, 3]), grad=False)\ny = torch.take(x, i)\n'
+    assert not any(f.name == "numbers of i" for f in Design(parse(text, language_for("torch")), menu, Cover()).factors)
+
+
+def test_what_was_met_of_another_design_counts_for_nothing():
+    """A release may have more options, and gradfuzz more to try."""
+    design = Design(PROGRAM, menu, Cover())
+    older = Cover(design.size + 3, 17, ran=2**design.size - 1)
+    assert Design(PROGRAM, menu, older).known == Cover()
+    today = design.met((0,), ran=True)
+    assert older | today == today and Cover() | today == today | Cover() == today
+
+
+def test_every_value_that_costs_a_compilation_is_met_before_any_is_met_again():
+    """In as many rows as the factor with most values has: no value waits while the first of another factor is in every row."""
+    inputs = 'x = tensor((4,), "float64", normal(seed=1))\ni = tensor((4,), "int64", listed([0, 2, 2, 1]), grad=False)\n'
+    design = Design(parse(f"{inputs}y = torch.take(x, i)\n", language_for("torch")), lambda func: [], Cover(), 32)
+    shared = {number: len(factor.levels) for number, factor in enumerate(design.factors) if factor.shared}
+    first = [members[0] for members in design.families() if members][1 : 1 + max(shared.values())]
+    met = [level for row in first for level in row]
+    for number, size in shared.items():
+        often = [met.count(level) for level, factor in enumerate(design._factor_of) if factor == number]
+        assert len(often) == size and min(often) >= 1 and max(often) - min(often) <= 1, design.factors[number].name
+
+
 def test_what_is_a_matter_of_numbers_alone_comes_with_the_seed():
     """Where another shape costs a compilation, all kinds of numbers and equal ones are tried by themselves before anything else is."""
     design = Design(PROGRAM, menu, Cover(), 32)
@@ -144,7 +181,7 @@ def test_what_was_never_tried_alone_is_paired_last():
 @pytest.mark.parametrize("refusals", [1, 2])
 def test_a_doubted_pair_has_a_second_chance_in_company(refusals):
     design = Design(PROGRAM, menu, Cover())
-    row = next(r for members in Design(PROGRAM, menu, Cover(levels=1)).families() for r in members if len(r) > FIRST_WIDTH)
+    row = next(r for members in Design(PROGRAM, menu, Cover(design.size)).families() for r in members if len(r) > FIRST_WIDTH)
     known = Cover()
     for _ in range(refusals):
         known |= Design(PROGRAM, menu, known).met(row, False)

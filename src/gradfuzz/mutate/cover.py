@@ -53,6 +53,9 @@ class Cover:
     blind: int = 0
 
     def __or__(self, other: Cover) -> Cover:
+        """Both together. Of two that are not of one design, an older campaign's and today's, say, the latter counts."""
+        if self.levels and other.levels and self.levels != other.levels:
+            return other
         settled = self.settled | other.settled
         return Cover(
             max(self.levels, other.levels), max(self.pairs, other.pairs), self.ran | other.ran, self.refused | other.refused, settled,
@@ -111,8 +114,8 @@ class Design:
     def __init__(self, seed: Program, menu: Menu, known: Cover, family: int = 1) -> None:
         found = [f for sort in reversed(SORTS) for f in sort.factors(seed, menu) if f.levels]
         self.factors: list[Factor] = [f for f in found if family == 1 or f.shared or f.name != LAYOUT]
-        self.known, self.family = known, min(family, MOST_OF_A_FAMILY)
         self._edits: list[Edit] = [edit for factor in self.factors for _, edit in factor.levels]
+        self.known, self.family = known if known.levels == len(self._edits) else Cover(), min(family, MOST_OF_A_FAMILY)
         self._factor_of = [number for number, factor in enumerate(self.factors) for _ in factor.levels]
 
     def families(self) -> Iterator[list[Row]]:
@@ -181,14 +184,17 @@ class Design:
             yield row
 
     def _wide(self, waiting: list[int], levels: Sequence[int], begun: Row) -> Row:
-        """A row with these levels in it, and the one that meets most of those already chosen, and so on."""
+        """A row with these levels in it, and the one that meets most of those already chosen for the first time, and so on."""
         chosen = list(begun)
         bits, taken = sum(1 << level for level in begun), {self._factor_of[level] for level in begun}
         for _ in range((FIRST_WIDTH if self.family == 1 and self.known.levels == 0 else WIDTH) - 1):
             best, gain = -1, 0
             for level in levels:
                 new = _count(waiting[level] & bits)
-                if new > gain and self._factor_of[level] not in taken:
+                if new < gain or not new or self._factor_of[level] in taken:
+                    continue
+                # Among equals the one that has met least: else the first level of a factor would be in all rows before the second has any.
+                if new > gain or _count(waiting[level]) > _count(waiting[best]):
                     best, gain = level, new
             if best < 0:
                 break
