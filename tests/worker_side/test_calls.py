@@ -38,5 +38,9 @@ def test_a_function_and_its_other_names_and_its_method_are_one(jax_target):
     assert names == [names[0]] * 2 and names[0].endswith(".std")
 
 
+def test_what_is_called_on_a_part_of_a_tensor_is_no_function_of_that_name(jax_target):
+    assert passed(jax_target, "Tensor.at.power", "x.at[0].power(2.0)") == {}
+
+
 def test_compiled_functions_have_nothing_to_tell(torch_target):
     assert passed(torch_target, "torch.sin", "torch.sin(x)") == {}

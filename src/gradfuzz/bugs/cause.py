@@ -79,7 +79,7 @@ def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
                 if key == keys[j][0] != keys[i][0] and explains(i, j):
                     parts.setdefault(root(i), set()).add(root(j))
         for i, j in called(findings):
-            if explains(i, j):
+            if explains(i, j) and _explains(findings[j].verdict, findings[i].verdict):
                 parts.setdefault(root(i), set()).add(root(j))
         explained |= {i for i in range(len(findings)) if root(i) in parts}
         # Of two operators that are wrong nobody knows which it is: and they are two bugs, whoever calls both.

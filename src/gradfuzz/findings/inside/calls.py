@@ -103,12 +103,12 @@ class Text:
                 pending += named.values()
 
     def own(self, api: str, language: Language) -> list[CodeType]:
-        """The function that an API is; of a method the public ones of its name, one of which it may be."""
+        """The function that an API is; of a tensor's method the public ones of its name, one of which it may be."""
         try:
             function = self._plain(resolve(api, language))
         except ProgramError:
-            last = api.rsplit(".", 1)[-1]
-            return [code for code in self._public if code.co_name == last]
+            _, _, method = api.partition(".")
+            return [code for code in self._public if code.co_name == method]
         return [] if function is None else [function.__code__]
 
     def leading(self, code: CodeType) -> int:
