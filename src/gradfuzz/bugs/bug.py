@@ -15,7 +15,7 @@ from gradfuzz.bugs.cause import causes, gathered, run_together, subject
 from gradfuzz.bugs.circumstances import circumstances
 from gradfuzz.bugs.judgements import BY_DESIGN, REAL, Judgement, place
 from gradfuzz.bugs.names import names_of
-from gradfuzz.bugs.severity import DOCUMENTED, EDGE, GRADES, Severity, modes_disagree, reverse, severity, silent
+from gradfuzz.bugs.severity import DOCUMENTED, EDGE, GRADES, Severity, modes_disagree, next_to_nothing, reverse, severity, silent
 from gradfuzz.errors import StoreError
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.labels import NEW, NEWS, REGRESSION
@@ -149,5 +149,6 @@ def _weight(finding: Finding) -> tuple[Any, ...]:
 
 
 def _order(bug: Bug) -> tuple[Any, ...]:
-    """Within a grade the new comes first, and what shows where people's numbers are; then as `_weight` has it."""
-    return (GRADES.index(bug.severity.grade), bug.label_name not in NEWS, circumstances(bug.leading).far, *_weight(bug.leading))
+    """Within a grade the new comes first, and what shows in numbers that people have; then as `_weight` has it."""
+    far = circumstances(bug.leading).far + next_to_nothing(bug.leading)
+    return (GRADES.index(bug.severity.grade), bug.label_name not in NEWS, far, *_weight(bug.leading))
