@@ -44,6 +44,9 @@ TWO = [
     ]),
     ("a caller that shows something else", [calling("unique"), calling("union", "unique", kind="nonfinite")]),
     ("a caller in another mode", [calling("unique"), calling("union", "unique", scenarios=["forward"])]),
+    ("a caller in more modes than what it calls", [
+        calling("power", scenarios=["forward"]), calling("polyfit", "power", scenarios=["reverse", "forward"]),
+    ]),
     ("rules of their own", [
         calling("sin", "helper", rule="SinBackward0"), calling("cos", "helper", rule="CosBackward0"),
     ]),

@@ -95,6 +95,10 @@ ONE = [
         made(f"jax.random.{name}", "timeout", oracle="process", target="jax", text=SAMPLE.format(name), rules=(*more, "random_gamma"))
         for name, *more in (("dirichlet", "exp"), ("gamma",), ("t", "erf_inv"), ("loggamma", "log"))
     ]),
+    ("modes of one formula, where reverse mode is forward mode transposed", [
+        made("jax.numpy.sin", scenarios=["reverse"], target="jax", text='x = tensor((), "float64", full(0.5))\ny = jax.numpy.sin(x)\n'),
+        made("jax.numpy.sin", "nonfinite", ["forward"], target="jax", text='x = tensor((), "float64", full(0.5))\ny = jax.numpy.sin(x)\n'),
+    ]),
     ("primitives and the functions they serve", [
         made("jax.lax.sin_p.bind", target="jax", text='x = tensor((), "float64", full(0.5))\ny = jax.numpy.sin(x)\n'),
         made("jax.numpy.sin", "nonfinite", target="jax", text='x = tensor((), "float64", full(0.5))\ny = jax.numpy.sin(x)\n'),

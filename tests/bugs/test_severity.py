@@ -127,6 +127,17 @@ def test_within_a_grade_the_new_comes_first_then_reverse_mode_then_the_public():
     assert [b.leading.api for b in bugs_of([known, forward, both, plain])] == ["torch.sin", "torch.exp", "torch.cos", "torch.tan"]
 
 
+def test_within_a_grade_what_shows_where_numbers_are_comes_before_what_shows_far_out_and_before_ways():
+    far, near = made("torch.sinc", text=at(values="listed([3e19, 1.0])")), made("torch.tan", text=at(values="listed([3e3, 1.0])"))
+    assert [b.leading.api for b in bugs_of([far, near])] == ["torch.tan", "torch.sinc"]
+    nothing, something = (made(f"torch.{name}", "tail", actual=0.0, expected=size, times=times)
+                          for name, size, times in (("tanh", 1e-30, 9), ("cosh", 1e-3, 1)))  # fmt: skip
+    assert [b.leading.api for b in bugs_of([nothing, something])] == ["torch.cosh", "torch.tanh"]
+    sharded, plain = (made(f"torch.{name}", "status", [mode], symptom=f"error of {name}", times=times)
+                      for name, mode, times in (("sin", "batched reverse", 9), ("cos", "reverse", 1)))  # fmt: skip
+    assert [b.leading.api for b in bugs_of([sharded, plain])] == ["torch.cos", "torch.sin"]
+
+
 def test_a_bug_is_as_grave_as_its_gravest_finding_which_leads():
     internal, public = made("torch.ops.aten.sin.default"), made("torch.sin", "nonfinite", text=at(values="full(0.0)"))
     (bug,) = bugs_of([internal, public])

@@ -38,5 +38,15 @@ def test_a_function_and_its_other_names_and_its_method_are_one(jax_target):
     assert names == [names[0]] * 2 and names[0].endswith(".std")
 
 
-def test_compiled_functions_have_nothing_to_tell(torch_target):
+def test_what_is_called_on_a_part_of_a_tensor_is_no_function_of_that_name(jax_target):
+    assert passed(jax_target, "Tensor.at.power", "x.at[0].power(2.0)") == {}
+
+
+def test_compiled_functions_and_what_a_decorator_puts_in_their_place_have_nothing_to_tell(torch_target):
     assert passed(torch_target, "torch.sin", "torch.sin(x)") == {}
+    assert passed(torch_target, "torch.nn.functional.adaptive_max_pool1d", "torch.nn.functional.adaptive_max_pool1d(x, 2)") == {}
+
+
+def test_functions_of_python_are_run_where_that_costs_nothing(torch_target):
+    found = passed(torch_target, "torch.nn.functional.gaussian_nll_loss", "torch.nn.functional.gaussian_nll_loss(x, x, x)")
+    assert found == {"gaussian_nll_loss": 1}

@@ -12,9 +12,10 @@ from typing import Any
 
 from gradfuzz.bugs.blame import calls
 from gradfuzz.bugs.cause import causes, gathered, run_together, subject
+from gradfuzz.bugs.circumstances import circumstances
 from gradfuzz.bugs.judgements import BY_DESIGN, REAL, Judgement, place
 from gradfuzz.bugs.names import names_of
-from gradfuzz.bugs.severity import DOCUMENTED, EDGE, GRADES, Severity, modes_disagree, reverse, severity, silent
+from gradfuzz.bugs.severity import DOCUMENTED, EDGE, GRADES, Severity, modes_disagree, next_to_nothing, reverse, severity, silent
 from gradfuzz.errors import StoreError
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.labels import NEW, NEWS, REGRESSION
@@ -140,11 +141,14 @@ def _weight(finding: Finding) -> tuple[Any, ...]:
     """Which of two findings of one grade is the graver, and the better example of its bug."""
     names = names_of(finding.target)
     return (
-        finding.verdict.order, not silent(finding), not reverse(finding), not modes_disagree(finding), not finding.proven,
+        finding.verdict.order, not silent(finding), any(s.way for s in finding.verdict.scenarios), not reverse(finding),
+        not modes_disagree(finding), not finding.proven,
         names.is_internal(finding.api) or names.is_deprecated(finding.api), finding.label_name not in NEWS, -finding.times,
         len(finding.api), finding.id,
     )  # fmt: skip
 
 
 def _order(bug: Bug) -> tuple[Any, ...]:
-    return (GRADES.index(bug.severity.grade), bug.label_name not in NEWS, *_weight(bug.leading))
+    """Within a grade the new comes first, and what shows in numbers that people have; then as `_weight` has it."""
+    far = circumstances(bug.leading).far + next_to_nothing(bug.leading)
+    return (GRADES.index(bug.severity.grade), bug.label_name not in NEWS, far, *_weight(bug.leading))

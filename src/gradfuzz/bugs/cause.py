@@ -79,7 +79,7 @@ def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
                 if key == keys[j][0] != keys[i][0] and explains(i, j):
                     parts.setdefault(root(i), set()).add(root(j))
         for i, j in called(findings):
-            if explains(i, j):
+            if explains(i, j) and _explains(findings[j].verdict, findings[i].verdict):
                 parts.setdefault(root(i), set()).add(root(j))
         explained |= {i for i in range(len(findings)) if root(i) in parts}
         # Of two operators that are wrong nobody knows which it is: and they are two bugs, whoever calls both.
@@ -236,7 +236,8 @@ def run_together(name: str) -> str:
 
 
 def one_formula(a: Finding, b: Finding) -> bool:
-    """Whether two findings that share a cause's name can be of one formula: reverse and forward mode have one each. Two labels are two.
+    """Whether two findings that share a cause's name can be of one formula: reverse and forward mode have one each, unless the library
+    transposes the one to get the other. Two labels are two.
 
     Of one order they share a scenario, or the mode that comes first, whose formula the other modes differentiate. Of two orders the
     lower explains the higher if every scenario at fault there contains one that is at fault below.
@@ -252,6 +253,8 @@ def one_formula(a: Finding, b: Finding) -> bool:
     first, second = sorted((a, b), key=lambda f: f.verdict.order)
     low, high = first.verdict, second.verdict
     ours, theirs = ([s.modes for s in v.scenarios] for v in (low, high))
+    if names_of(a.target).transposes and low.order == high.order and run_together(subject(a)) == run_together(subject(b)):
+        return True
     if low.order < high.order:
         if first.ordinary is False and second.ordinary:
             return False  # what is wrong at special numbers alone explains nothing at ordinary ones

@@ -17,6 +17,8 @@ from gradfuzz.program.values import materialise
 
 # Numbers that people compute with have sizes between these; zero has no size and is looked at by itself.
 SMALLEST, LARGEST = 1e-3, 1e3
+# Numbers beyond this, or below its inverse, are met in no data: squares of what single precision has digits for.
+FARTHEST = 1e12
 # Options are often tolerances: what is smaller than any of these, or larger than an ordinary number squared, is out of the ordinary.
 SMALLEST_OPTION, LARGEST_OPTION = 1e-12, 1e6
 # Integers of these types are indices and masks in their own right; narrower ones beside floating numbers are a mix of types.
@@ -55,6 +57,7 @@ class Circumstances:
     low: str = ""  # the lower precision that it shows in
     infinite: bool = False
     extreme: bool = False  # numbers that are huge or tiny
+    far: int = 0  # and how much so: 0 where people are, 1 where some get to, 2 where nobody does
     special: bool = False  # all that is differentiated is exactly zero, or infinite
     zeros: bool = False  # zeros or equal numbers are among the inputs: points that functions are special at
     option: str = ""  # an argument that is huge or tiny
@@ -79,7 +82,7 @@ def circumstances(finding: Finding) -> Circumstances:
     options = list(_options(program))
     said = f"{finding.verdict.symptom} {finding.verdict.actual}" if finding.kind in (STATUS, INTERNAL, CRASH) else ""
     sizes = np.abs(np.concatenate([n.ravel() for n in floating if n.size] or [np.zeros(1)]))
-    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
+    sizes = sizes[np.isfinite(sizes) & (sizes > 0)].astype(np.float64)
     names = names_of(finding.target)
     return Circumstances(
         empty=finding.empty or any(recipe.elements == 0 for recipe in inputs.values()) or bool(_ABOUT_EMPTY.search(said)),
@@ -91,6 +94,7 @@ def circumstances(finding: Finding) -> Circumstances:
         low=_low(inputs),
         infinite=any(bool(np.isinf(n).any()) for n in floating),
         extreme=bool(((sizes < SMALLEST) | (sizes > LARGEST)).any()),
+        far=sum(bool(((sizes < 1 / bound) | (sizes > bound)).any()) for bound in (LARGEST, FARTHEST)),
         special=bool(moving) and all(bool(((n == 0) | np.isinf(n)).all()) for n in moving),
         zeros=any(bool((n == 0).any()) or len(np.unique(n)) < n.size for n in floating),
         option=next((str(o) for o, call, order in options if _odd(o) or (order and _odd_order(o, call))), ""),

@@ -26,6 +26,7 @@ class Names:
     internal: tuple[str, ...] = ()
     deprecated: tuple[str, ...] = ()
     anybody: tuple[re.Pattern[str], ...] = ()  # complaints that have one reason, whichever formula runs into it
+    transposes: bool = False  # reverse mode is forward mode transposed: both have one formula
     refused: frozenset[str] = frozenset()  # what Programs may no longer call, whoever found it
 
     def stem(self, api: str) -> str:
@@ -82,5 +83,5 @@ def names_of(target: str) -> Names:
     aliases = {**book_of(home).aliases, **data.get("aliases", {})}
     return Names(
         functions, rules, tuple(data.get("prefixes", ())), aliases, tuple(data.get("internal", ())), tuple(data.get("deprecated", ())),
-        anybody, frozenset(language_for(target).refused_names),
+        anybody, bool(data.get("transposes")), frozenset(language_for(target).refused_names),
     )  # fmt: skip

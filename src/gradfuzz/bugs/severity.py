@@ -124,7 +124,7 @@ def as_shown(finding: Finding, seen: Circumstances | None = None) -> Severity:
         return Severity(REGION, f"where {' meets '.join(seen.mixed)}")
     if seen.view:
         return Severity(REGION, f"for {'an' if seen.view == 'expanded' else 'a'} {seen.view} view")
-    if _next_to_nothing(finding):
+    if finding.proven and next_to_nothing(finding):
         return Severity(REGION, "next to nothing, and lost beside larger numbers")
     if finding.ordinary is False:
         return Severity(POINT if seen.zeros else REGION, "it does not show at other ordinary numbers")
@@ -178,10 +178,10 @@ def _unchecked(finding: Finding) -> bool:
     return any(_UNCHECKED.search(sentence) for sentence in finding.documented or ())
 
 
-def _next_to_nothing(finding: Finding) -> bool:
-    """Whether both numbers are roundings of what people compute with; inputs that are themselves tiny have been dealt with before."""
-    numbers = (finding.verdict.expected, finding.verdict.actual)
-    return finding.proven and all(isinstance(n, (int, float)) and abs(n) < NOTHING for n in numbers)
+def next_to_nothing(finding: Finding) -> bool:
+    """Whether the derivative, right or wrong, is a rounding of what people compute with; a number that is not known tells nothing."""
+    known = [n for n in (finding.verdict.expected, finding.verdict.actual) if n is not None]
+    return any(known) and all(isinstance(n, (int, float)) and abs(n) < NOTHING for n in known)
 
 
 def silent(finding: Finding) -> bool:

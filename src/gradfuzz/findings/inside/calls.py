@@ -9,7 +9,7 @@ functions are compiled code has nothing to tell here.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import partial
 from types import CodeType, FunctionType, ModuleType
@@ -26,6 +26,8 @@ from gradfuzz.targets.base.scenario import DIRECT
 # A function that more public functions lead to than these is machinery: that two findings share it says nothing.
 MOST_CALLERS = 40
 MOST_CALLS = 64  # that are kept of one finding
+# In the name of a function that another one made: a decorator's, which has many in its place.
+LOCAL = "<locals>"
 DECORATORS = 8  # that a function may be behind
 
 
@@ -45,19 +47,20 @@ def calls(target: Target, api: str, program: Program) -> list[tuple[str, int]]:
         fresh = [callee for callee in text.callees.get(code, ()) if callee in seen and callee not in found]
         found.update(dict.fromkeys(fresh))
         pending.extend(fresh)
-    counted = ((code, text.leading(code)) for code in found if seen[code])
+    counted = ((code, text.leading(code)) for code in found if seen[code] and LOCAL not in text.names[code])
     return [(text.names[code], callers) for code, callers in counted if callers <= MOST_CALLERS or code is pending[0]][:MOST_CALLS]
 
 
 def _seen(target: Target, program: Program) -> dict[CodeType, bool]:
-    """Every function of Python's that is run for the direct outputs, and whether it gave a tensor; traced where the library can do that."""
+    """Every function of Python's that is run for the direct outputs, and whether it gave a tensor; traced alone where running compiles."""
     seen: dict[CodeType, bool] = {}
 
     def note(frame: Any, event: str, given: Any) -> None:
         if event == "return":
             seen[frame.f_code] = seen.get(frame.f_code, False) or _computed(given)
 
-    for run in (lambda: cast(Inferring, target).inferred(program), lambda: target.bare(program, DIRECT)):
+    runs: list[Callable[[], Any]] = [lambda: target.bare(program, DIRECT), lambda: cast(Inferring, target).inferred(program)]
+    for run in reversed(runs) if hasattr(target, "doubtful") else runs:
         before = sys.getprofile()
         sys.setprofile(note)
         try:
@@ -103,13 +106,13 @@ class Text:
                 pending += named.values()
 
     def own(self, api: str, language: Language) -> list[CodeType]:
-        """The function that an API is; of a method the public ones of its name, one of which it may be."""
+        """The function that an API is; of a tensor's method the public ones of its name, one of which it may be."""
         try:
             function = self._plain(resolve(api, language))
         except ProgramError:
-            last = api.rsplit(".", 1)[-1]
-            return [code for code in self._public if code.co_name == last]
-        return [] if function is None else [function.__code__]
+            _, _, method = api.partition(".")
+            return [code for code in self._public if code.co_name == method]
+        return [] if function is None or LOCAL in function.__qualname__ else [function.__code__]
 
     def leading(self, code: CodeType) -> int:
         """How many public functions lead to one, itself included; counted until they are too many."""
