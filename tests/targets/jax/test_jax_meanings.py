@@ -30,6 +30,12 @@ def test_a_law_is_constant_where_nothing_falls(jax_target, kind):
     assert {e["exact"] for e in found["entries"]} == {"0"}, found
 
 
+@pytest.mark.parametrize("text", ["jax.scipy.linalg.lu(m)", "jax.scipy.linalg.lu_factor(m)", "jax.lax.linalg.lu(m)"])
+def test_factors_are_the_library_s(jax_target, text):
+    found = ask(jax_target, f'm = tensor((3, 3), "float64", normal(seed=5))\ny = {text}\n', most=6)
+    assert verdicts(found) == {"right"}, found
+
+
 SETS = ("unique(x)", "unique_values(x)", "unique_counts(x)", "unique_all(x)", "union1d(x, a)", "setxor1d(x, a)", "setdiff1d(x, a)")
 
 
