@@ -2,6 +2,7 @@
 
 python benchmarks/sensitivity.py [EVERY]                 every EVERY-th sample (8), at its own numbers
 python benchmarks/sensitivity.py [EVERY] --strategies    and once more under every value strategy
+python benchmarks/sensitivity.py [EVERY] … --part 3/16   a sixteenth of these samples: the counts of all parts add up
 
 The error is planted between PyTorch and the oracles: one mode's answer is multiplied by 1 + e, everything else is left as it is.
 """
@@ -33,10 +34,10 @@ CAUGHT = 0.90  # under every value strategy; the rest is inconclusive
 SHOWN = 20
 
 
-def main(every: int, strategies: bool) -> int:
+def main(every: int, strategies: bool, part: int = 1, parts: int = 1) -> int:
     warnings.simplefilter("ignore")
     target = load_target("torch")
-    seeds = operator_seeds(target)[::every]
+    seeds = operator_seeds(target)[::every][part - 1 :: parts]
     bad = _table(target, "own numbers", [(s.source, s.program) for s in seeds])
     for name, (_, strategy) in VALUE_STRATEGIES.items() if strategies else ():
         bad |= _table(target, name, [(s.source, _under(s.program, strategy, index)) for index, s in enumerate(seeds)])
@@ -86,7 +87,8 @@ def _table(target, title, programs) -> bool:
                         missed.append(f"{source} ({outcome})")
             judged = sum(outcomes.values())
             share = outcomes[DISAGREE] / judged if judged else 1.0
-            print(f"  {error:.0e} in {mode:8s} caught in {100 * share:6.2f} % of {judged}, acquitted {len(acquitted)}")
+            caught = f"caught {outcomes[DISAGREE]} of {judged} ({100 * share:.2f} %), acquitted {len(acquitted)}"
+            print(f"  {error:.0e} in {mode:8s} {caught}   [{title}]")
             for source in acquitted[:SHOWN]:
                 print(f"      ACQUITTED: {source}")
             for source in missed[:SHOWN]:
@@ -122,4 +124,5 @@ def planted(mode: str, error: float) -> Iterator[None]:
 
 if __name__ == "__main__":
     given = sys.argv[1:]
-    sys.exit(main(next((int(a) for a in given if a.isdigit()), 8), "--strategies" in given))
+    part = given[given.index("--part") + 1].split("/") if "--part" in given else ("1", "1")
+    sys.exit(main(next((int(a) for a in given if a.isdigit()), 8), "--strategies" in given, *map(int, part)))

@@ -156,6 +156,9 @@ FAMILIES = {
             "torch.linalg.matrix_norm(a, 2)",
             "torch.linalg.matrix_power(a, 3)",
             "torch.linalg.cond(a)",
+            "torch.linalg.lu(a)",
+            "torch.linalg.lu_factor(a[:, :2])",
+            "torch.linalg.tensorsolve(a.reshape(3, 1, 3), a[:1].T)",
         )
     ),
     "windows": tuple(
@@ -200,6 +203,19 @@ def test_values_and_derivatives_are_the_library_s(torch_target, values, text):
 def test_second_derivatives_too(torch_target, text):
     found = ask(torch_target, X.format("normal(seed=4)") + f"y = {text}\n", ("reverse-over-reverse", "forward-over-reverse"), most=12)
     assert not [e for e in found["entries"] if e["verdict"] != "right" and e["correct"] < GOOD], found
+
+
+def test_no_factors_where_pivots_are_tied(torch_target):
+    """Rows may change places there, and the factors with them."""
+    assert "entries" not in ask(torch_target, 'a = tensor((3, 3), "float64", full(1.0))\np, l, u = torch.linalg.lu(a)\n', most=4)
+
+
+def test_a_truth_value_has_no_slope(torch_target):
+    """Written over a number, it is a number; PyTorch's derivative is that of what was there before. At zero it jumps."""
+    text = 'x = tensor((3,), "float64", {})\nz = x * 1\ny = z.logical_and_(x)\n'
+    found = ask(torch_target, text.format("normal(seed=5)"))
+    assert "wrong" in verdicts(found) and {e["exact"] for e in found["entries"]} == {"0"}, found
+    assert "wrong" not in verdicts(ask(torch_target, text.format("full(0.0)")))
 
 
 def test_every_family_is_among_them():

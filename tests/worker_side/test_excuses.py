@@ -194,6 +194,21 @@ PAIRS = {
 }  # fmt: skip
 
 
+def test_what_a_rounding_shakes_is_not_judged_on_invariants_either():
+    """A part that cancels between phases up to its rounding, as large as the values: any rounding of the matrix gives another number."""
+
+    def shaken(xs, us):
+        values, vectors = eigen_tangents(xs, us)
+        return [values + 0.1 * np.sin(1e17 * xs[0].sum()), vectors]
+
+    def steady(xs, us):
+        values, vectors = eigen_tangents(xs, us)
+        return [values + 0.1, vectors]
+
+    assert not any(seen(ManyTarget(eigen, shaken), MATRICES, Options(order=1, salt=salt)).findings for salt in range(4))
+    assert all(seen(ManyTarget(eigen, steady), MATRICES, Options(order=1, salt=salt)).findings for salt in range(4))
+
+
 def test_every_excuse_has_its_alarm_and_its_bug():
     assert sorted(e.name for e in all_excuses()) == sorted(PAIRS)
 

@@ -56,6 +56,9 @@ def check_defined(trial: Trial, reason: str) -> list[Verdict]:
     judged = Judged(trial, defined, trial.direction(0), FIRST_ORDER)
     right = {scenario: judged.right(scenario) for scenario in judged.numbers}
     wrong = [scenario for scenario, is_right in right.items() if is_right is False]
+    if wrong:  # steps in units of the largest element may be far too long for others: in proportion to themselves they are not
+        closer = Judged(trial, defined, trial.relative_direction(), wrong)
+        wrong = [scenario for scenario in wrong if closer.right(scenario) is False]
     if wrong:
         first = wrong[0]
         told = f"{first.name} differs from the numeric derivative of projectors and products, which no choice of phases changes"

@@ -21,6 +21,8 @@ Array = Any
 
 # Vectors of a decomposition have length one, and its factors give the matrix back, up to its rounding.
 CLOSE = 1e-6
+# Inputs are rounded otherwise in so many patterns; a derivative that moves by this part of a gap is not known to it.
+PATTERNS, SHAKEN = 3, 0.1
 
 
 class Invariants:
@@ -84,9 +86,11 @@ def invariants_of(outputs: Sequence[Array], inputs: Sequence[Array]) -> Invarian
 class Judged:
     """The derivative of a random sum of the invariants along one direction: as scenarios of order one give it, and as differences do."""
 
-    def __init__(self, trial: Trial, defined: Invariants, along: Vec, scenarios: Sequence[Scenario]) -> None:
+    def __init__(
+        self, trial: Trial, defined: Invariants, along: Vec, scenarios: Sequence[Scenario], weights: list[Array] | None = None
+    ) -> None:
         self.trial, self.defined, self.along = trial, defined, along
-        self.weights = [trial.noise(i.shape, i.dtype) for i in defined.of(trial.direct)]
+        self.weights = [trial.noise(i.shape, i.dtype) for i in defined.of(trial.direct)] if weights is None else weights
         v = Vec([np.asarray(a, o.dtype) for a, o in zip(defined.pulled(trial.direct, self.weights), trial.direct)])
         outcomes = {s: trial.attempt(s, [along], v=v) for s in scenarios}
         self.numbers = {s: trial.number(o, v) for s, o in outcomes.items() if isinstance(o, Outcome)}
@@ -109,7 +113,27 @@ class Judged:
             return None
         if self.bar(scenario) > CONCLUSIVE * max(abs(number), abs(numeric.value)):
             return None
-        return bool(abs(number - numeric.value) <= self.bar(scenario))
+        gap = abs(number - numeric.value)
+        return True if gap <= self.bar(scenario) else None if self._shaken(scenario, gap) else False
+
+    def _shaken(self, scenario: Scenario, gap: float) -> bool:
+        """Whether another rounding of the inputs moves AD or the slope by a part of the gap: what cancels between phases is as large."""
+        for pattern in range(PATTERNS):
+            moved = (2 * self.trial.epsilon * j for j in self.trial.jitter(pattern + 1).arrays)
+            try:
+                there = Trial(self.trial.target, self.trial.program, self.trial.salt, [x + m for x, m in zip(self.trial.inputs, moved)])
+            except (KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException as error:
+                self.trial.target.classify(error)  # raises what is no word of the library's: a limit that is reached
+                continue
+            if not there.finite or [o.shape for o in there.direct] != [o.shape for o in self.trial.direct]:
+                continue
+            other = Judged(there, self.defined, self.along, [scenario], self.weights)
+            differences = other.numbers.get(scenario, np.nan) - self.numbers[scenario], other.numeric.value - self.numeric.value
+            if any(not abs(d) <= SHAKEN * gap for d in differences):
+                return True
+        return False
 
 
 def _unit_columns(a: Array) -> bool:

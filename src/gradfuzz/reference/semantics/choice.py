@@ -120,6 +120,19 @@ def not_equal(a: Any, b: Any) -> Array:
     return _compared(a, b, lambda s: s != 0)
 
 
+@meaning
+def logical(word: str, a: Any, b: Any = False) -> Array:
+    """and, or, xor of two truth values, or `not` of one, as numbers: a number is true that is not zero."""
+    true = {"and": ((1, 1),), "or": ((0, 1), (1, 0), (1, 1)), "xor": ((0, 1), (1, 0)), "not": ((0, 0),)}[word]
+
+    def one(x: Any, y: Any) -> Jet:
+        edge = any(isinstance(flag, Edge) for flag in (x, y))
+        return kinked(ZERO.union(ZERO + 1)) if edge else jet(int((bool(x), bool(y)) in true))
+
+    flags = np.broadcast_arrays(*(np.asarray(truth(x), object) for x in (a, b)))
+    return np.frompyfunc(one, 2, 1)(*flags)
+
+
 def larger(a: Jet, b: Jet) -> Jet:
     sign = sign_of(a - b)
     return a if sign == 1 else b if sign == -1 else choose(Edge(True if sign == 0 else None), a, b)
@@ -326,6 +339,16 @@ def min_(x: Any, axis: Any = None, keepdims: bool = False) -> Array:
 @meaning
 def sort(x: Any, axis: int = -1, descending: bool = False) -> Array:
     return lines(x, axis, lambda items: ranked(items, bool(descending)))
+
+
+@meaning
+def distinct(*arrays: Any, first: bool = False) -> Array:
+    """All numbers of several arrays in order, or those of the first; known where no two of all are equal, which would be told once."""
+    parts = [list(lift(x).ravel()) for x in arrays]
+    ordered = ranked([item for part in parts for item in part])
+    if any(sign_of(b - a) != 1 for a, b in zip(ordered, ordered[1:])):
+        raise NotImplementedError("equal numbers")
+    return np.array(ranked(parts[0]) if first else ordered, object)
 
 
 @meaning

@@ -228,6 +228,38 @@ def qr(x: Any) -> tuple[Array, Array]:
     return batched(_qr, x)
 
 
+def _lu(a: Array) -> tuple[Array, Array, Array]:
+    """P, L and U with the largest pivot of each column; where it cannot be told which is, or none is there, nothing is known."""
+    rows, columns = a.shape
+    k = min(rows, columns)
+    upper, lower, order = a.copy(), identity(rows), list(range(rows))
+    for j in range(min(k, rows - 1)):
+        sizes = [(x * x.conj).real for x in upper[j:, j]]
+        pivot = j + max(range(rows - j), key=lambda i: float(sizes[i].value.mid()))
+        decided = all(sizes[pivot - j].value > size.value for i, size in enumerate(sizes) if i != pivot - j)
+        upper[[j, pivot]], lower[[j, pivot], :j] = upper[[pivot, j]], lower[[pivot, j], :j]
+        order[j], order[pivot] = order[pivot], order[j]
+        for i in range(j + 1, rows):
+            lower[i, j] = upper[i, j] / upper[j, j] if decided else jet(NAN)
+            upper[i] = [jet(0) if c <= j else x - lower[i, j] * y for c, (x, y) in enumerate(zip(upper[i], upper[j]))]
+    return identity(rows)[:, order], lower[:, :k], upper[:k]
+
+
+@meaning
+def lu(x: Any) -> tuple[Array, Array, Array]:
+    return batched(_lu, x)
+
+
+@meaning
+def lu_in_one(x: Any) -> Array:
+    """Both factors in one matrix: the ones on the diagonal of the lower one are not stored."""
+    _, lower, upper = lu(x)
+    found = lift(x).copy()
+    for i, j in np.ndindex(*found.shape[-2:]):
+        found[..., i, j] = upper[..., i, j] if i <= j else lower[..., i, j]
+    return found
+
+
 @meaning
 def matrix_power(x: Any, n: int) -> Array:
     x, n = lift(x), int(n)
@@ -401,6 +433,16 @@ def tensorinv(x: Any, ind: int = 2) -> Array:
     x, ind = lift(x), int(ind)
     n = int(np.prod(x.shape[ind:], dtype=int))
     return inv(x.reshape(-1, n)).reshape(x.shape[ind:] + x.shape[:ind])
+
+
+@meaning
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Array:
+    """`axes` are moved behind all others first."""
+    a, b = lift(a), lift(b)
+    if axes is not None:
+        moved = [int(k) % a.ndim for k in axes]
+        a = np.transpose(a, [k for k in range(a.ndim) if k not in moved] + moved)
+    return solve(a.reshape(b.size, -1), b.reshape(-1), True).reshape(a.shape[b.ndim :])
 
 
 @meaning
