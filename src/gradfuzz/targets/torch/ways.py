@@ -86,13 +86,21 @@ def _off(point: TorchPoint) -> Function:
 
 
 def _in_single(point: TorchPoint, function: Function) -> Function:
-    """A function of all tensors in single precision, for which mixed precision is, where F can be run in it."""
+    """F, and what a function of all its tensors adds to it in single precision, for which mixed precision is: nothing."""
     try:
         with torch.no_grad():
-            point.of_tensors(*map(_single, (*point.leaves, *point.others())))
+            outputs = point.of_tensors(*map(_single, (*point.leaves, *point.others())))
     except RuntimeError as error:
         raise NotImplementedError(f"it does not run in single precision: {error}") from None
-    return lambda xs: _as_usual(point, function([_single(t) for t in (*xs, *point.others())]))
+    if not all(bool(torch.isfinite(o).all()) for o in outputs):
+        raise NotImplementedError("it leaves the range of single precision")
+
+    def both(xs: Tensors) -> list[torch.Tensor]:
+        tensors = [_single(t) for t in (*xs, *point.others())]
+        added = [a - b for a, b in zip(function(tensors), point.of_tensors(*tensors))]
+        return [o + a.to(o.dtype) for o, a in zip(point.function(xs), added)]
+
+    return both
 
 
 def _single(tensor: torch.Tensor) -> torch.Tensor:
