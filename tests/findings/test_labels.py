@@ -8,7 +8,9 @@ from gradfuzz.bugs.bug import bugs_of
 from gradfuzz.findings import labels as module
 from gradfuzz.findings.inside.documented import documented, undocumented
 from gradfuzz.findings.labels import label_for, labels
+from gradfuzz.oracles.verdict import Verdict
 from gradfuzz.program import parse
+from gradfuzz.targets.base.scenario import Scenario
 from gradfuzz.targets.homes import language_for
 from tests.bugs.made import made
 
@@ -165,3 +167,19 @@ def test_a_label_is_not_given_to_its_neighbours(api, kind, scenarios):
     program = parse('x = tensor((2, 2), "float64", full(1.0))\ny = torch.sin(x)\n', language_for("torch"))
     finding = made(api, kind, scenarios)
     assert label_for("torch", api, "", finding.verdict, program, "2.13.0") is None
+
+
+@pytest.mark.parametrize(
+    "scenario, reason, number",
+    [
+        ("solved reverse", "TypeError: Error interpreting argument to custom_linear_solve as a JAX value.", "10929"),
+        ("integrated-counting reverse", "ValueError: not a valid dtype", "16517"),
+        ("rooted-counting forward", "TypeError: Custom JVP rule must produce primal and tangent outputs", "24295"),
+    ],
+)
+def test_what_solvers_raise_is_known_whichever_function_shows_it(scenario, reason, number):
+    verdict = Verdict("disagree", "status", "status", 1, [Scenario.named(scenario)], reason)
+    found = label_for("jax", "jax.numpy.modf", "", verdict)
+    assert found is not None and found.label == "known" and found.link.endswith(number)
+    plain = label_for("jax", "jax.numpy.modf", "", replace(verdict, scenarios=[Scenario.named("reverse")], reason="TypeError"))
+    assert plain is None or not plain.link.endswith(number)

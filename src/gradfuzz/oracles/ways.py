@@ -117,7 +117,8 @@ def _compare(trial: Trial, scenario: Scenario, plain: Outcome, outcome: Outcome,
     if abs(actual - expected) <= bar or abs(actual - expected) <= bar + number_scatter(trial, scenario.plain, expected):
         return []
     # The way rounds elsewhere: what is steady in the plain scenario may not be so in it. But rounding does not change from call to call.
-    shaky = np.isfinite(actual) and abs(actual - expected) <= JITTER * _moved(trial, scenario, actual, max(trial.epsilon, unit))
+    shaky = np.isfinite(actual) and not way.same_rounding
+    shaky = shaky and abs(actual - expected) <= JITTER * _moved(trial, scenario, actual, max(trial.epsilon, unit))
     shaky = shaky and not (_repeats(trial, scenario.plain, expected, bar, AGAIN) and not _repeats(trial, scenario, actual, bar, AGAIN))
     if shaky or not np.isfinite(bar) or not trial.finite or trial.epsilon > TOO_COARSE:
         return [Verdict(INCONCLUSIVE, "way", WAY, order, [scenario], "ill-conditioned: rounding the inputs changes as much")]

@@ -35,6 +35,7 @@ class Way:
     precision: str = ""  # the element type that it computes in, where it is a lower one than the inputs'
     loose: bool = False  # it may be another function: where its outputs differ nothing is said
     same_draws: bool = False  # it promises the random numbers of the plain way
+    same_rounding: bool = False  # it promises the operators of the plain way: what it rounds otherwise is no excuse
     stages: tuple[str, ...] = ()
     default: bool = True  # worth its cost in an ordinary campaign
     computes: bool = False  # with what F is given or gives: huge, tiny and infinite numbers do not survive it

@@ -129,6 +129,18 @@ def again(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: T
     return derivative(lambda inputs: list(traced(*inputs)), xs, modes, us, v)
 
 
+def compiled_shapeless(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
+    """The whole derivative by XLA, from a trace that knows no sizes: they are bounded and padded when it runs."""
+    given = (tuple(xs), tuple(tuple(u) for u in us), tuple(v))
+    signature = tf.nest.map_structure(lambda a: tf.TensorSpec([None] * a.shape.rank, a.dtype), given)
+    traced = tf.function(
+        lambda xs, us, v: derivative(function, list(xs), modes, us, list(v)), autograph=False, jit_compile=True, input_signature=signature
+    )  # fmt: skip
+    _needs_no_sizes(traced)
+    outputs, result = traced(*given)
+    return outputs, result
+
+
 def assigned(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
     """The same call again: reverse mode of variables that get other values between the call and its backward pass."""
     if modes != ("r",):
@@ -195,11 +207,15 @@ def _shapeless(function: Many, xs: Tensors) -> Any:
     """In a traced function that knows no sizes, where it can be traced so."""
     signature = [tf.TensorSpec([None] * x.shape.rank, x.dtype) for x in xs]
     traced = tf.function(lambda *inputs: tuple(function(list(inputs))), autograph=False, input_signature=signature)
+    _needs_no_sizes(traced)
+    return traced(*xs)
+
+
+def _needs_no_sizes(traced: Any) -> None:
     try:
         traced.get_concrete_function()
     except Exception as error:
         raise NotImplementedError(f"it needs to know sizes: {str(error).splitlines()[0] if str(error) else error!r}") from None
-    return traced(*xs)
 
 
 def _mapped(function: Many, xs: Tensors) -> Any:
@@ -243,6 +259,7 @@ WAYS: dict[str, Derivative] = {
     "switched": _around(_switched),
     "mapped": _around(_mapped),
     "shapeless": _around(_shapeless),
+    "compiled-shapeless": compiled_shapeless,
     "again": again,
     "assigned": assigned,
 }
@@ -250,6 +267,6 @@ WAYS: dict[str, Derivative] = {
 RULED = (EAGER, COMPILED, COMPILED_INSIDE, "symbolic", "vectorized", "vectorized-inside", "recomputed", "looped", "switched")
 WAYS.update({"rule": _ruled(derivative), **{f"rule-{name}": _ruled(WAYS[name]) for name in RULED}})
 # Those that have no graph around them, those of them that need none inside either, and those that XLA compiles.
-BY_HAND = (EAGER, COMPILED_INSIDE, "again", "assigned", f"rule-{EAGER}", f"rule-{COMPILED_INSIDE}")
+BY_HAND = (EAGER, COMPILED_INSIDE, "compiled-shapeless", "again", "assigned", f"rule-{EAGER}", f"rule-{COMPILED_INSIDE}")
 WITHOUT_GRAPH = (EAGER, "assigned", f"rule-{EAGER}", PERSISTENT)
 BY_XLA = (COMPILED, f"rule-{COMPILED}")

@@ -15,7 +15,18 @@ from gradfuzz.targets.base.nesting import derivative as folded
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Modes
 from gradfuzz.targets.torch import again, decompose, forms
-from gradfuzz.targets.torch.compile import BACKENDS, HasF, compiled, compiled_around, compiled_function, outcome
+from gradfuzz.targets.torch.compile import (
+    AROUND,
+    BACKENDS,
+    KEPT,
+    HasF,
+    check,
+    compiled,
+    compiled_around,
+    compiled_function,
+    outcome,
+    saying,
+)
 from gradfuzz.targets.torch.derivatives import Function, NestingUnsupported, NoGradient, Tensors, forward, reverse
 from gradfuzz.targets.torch.layouts import lay_out
 from gradfuzz.targets.torch.own_rule import Hooked, ScaledByHand, on_tape, with_rule
@@ -60,8 +71,40 @@ def autocast(point: TorchPoint) -> Function:
 
 def autocast_off(point: TorchPoint) -> Function:
     """Mixed precision outside, and switched off inside: nothing may be left of it."""
-    _all_single(point)
-    return _autocast(_autocast(point.function, False), True)
+    return _in_single(point, _autocast(_off(point), True))
+
+
+def compiled_autocast_off(point: TorchPoint) -> Function:
+    """The same where what is inside is compiled: its backward pass is traced ahead, while mixed precision is on outside."""
+    check(point)
+    inside = KEPT.function(point, ("autocast-off",), lambda: torch.compile(_off(point), backend=AROUND, fullgraph=True, dynamic=False))
+    return _in_single(point, _autocast(lambda tensors: saying(inside, tensors), True))
+
+
+def _off(point: TorchPoint) -> Function:
+    return _autocast(lambda tensors: point.of_tensors(*tensors), False)
+
+
+def _in_single(point: TorchPoint, function: Function) -> Function:
+    """F, and what a function of all its tensors adds to it in single precision, for which mixed precision is: nothing."""
+    try:
+        with torch.no_grad():
+            outputs = point.of_tensors(*map(_single, (*point.leaves, *point.others())))
+    except RuntimeError as error:
+        raise NotImplementedError(f"it does not run in single precision: {error}") from None
+    if not all(bool(torch.isfinite(o).all()) for o in outputs):
+        raise NotImplementedError("it leaves the range of single precision")
+
+    def both(xs: Tensors) -> list[torch.Tensor]:
+        tensors = [_single(t) for t in (*xs, *point.others())]
+        added = [a - b for a, b in zip(function(tensors), point.of_tensors(*tensors))]
+        return [o + a.to(o.dtype) for o, a in zip(point.function(xs), added)]
+
+    return both
+
+
+def _single(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.float() if tensor.dtype == torch.float64 else tensor
 
 
 def _autocast(function: Function, enabled: bool) -> Function:
@@ -270,6 +313,7 @@ FUNCTIONS: dict[str, InPlaceOfF] = {
     "checkpointed": checkpointed,
     "autocast": autocast,
     "autocast-off": autocast_off,
+    "compiled-autocast-off": compiled_autocast_off,
     "channels-last": laid_out("channels_last"),
     "strided": laid_out("strided"),
     "deterministic": deterministic,
