@@ -469,3 +469,11 @@ def test_equal_numbers_are_moved_away_from_each_other():
         assert not seen(ManyTarget(first_of_equals, not_a_number_for_equals), [1.7, 1.7, 0.3], options).findings
         always = ManyTarget(first_of_equals, lambda xs, us: [t + np.nan for t in not_a_number_for_equals(xs, us)])
         assert seen(always, [1.7, 0.4, 0.3], options).findings
+
+
+def test_whole_numbers_are_those_of_the_outputs_that_move():
+    """At 3e20 rounding is the identity, whatever stands beside it; at 3e3 a slope of zero is wrong, beside whichever number."""
+    for salt in range(4):
+        options = Options(order=1, salt=salt)
+        assert not seen(library(np.round, np.zeros_like), [3e20, 2e14 + 0.3], options).findings
+        assert seen(library(lambda x: 3 * x, lambda x: np.where(x < 1e4, 0.0, 3.0)), [3e20, 3e3], options).findings

@@ -16,13 +16,20 @@ WHOLE = 2.0**49
 
 def _element(suspect: Suspect) -> Says:
     if suspect.number == 0.0:
-        return BLIND if _all_whole([o[o != 0] for o in suspect.trial.direct]) else None
+        return BLIND if _all_whole([_moving(suspect)]) else None
     return BLIND if suspect.line.numeric.value == 0.0 and _all_whole([np.asarray(suspect.value)]) else None
 
 
 def _broken(broken: Broken) -> Says:
     moved = [x[d != 0] for x, d in zip(broken.trial.inputs, broken.line.along.arrays)]
     return BLIND if broken.line.numeric.value == 0.0 and any(_all_whole([a]) for a in moved) else None
+
+
+def _moving(suspect: Suspect) -> Any:
+    """The outputs that the element moves, or all of them where they cannot be told apart, but for zeros."""
+    outputs = np.concatenate([o.ravel() for o in suspect.trial.direct])
+    found = outputs[suspect.line.moving.ravel()] if suspect.line.moving.size == outputs.size else outputs
+    return found[found != 0]
 
 
 def _all_whole(arrays: list[Any]) -> bool:
