@@ -119,6 +119,7 @@ class Schedule:
         self._own: list[str] = []  # the shard's APIs
         self._by_api: dict[str, list[int]] = defaultdict(list)
         self._operators: set[str] = set()  # that have a first look
+        self._turned: set[int] = set()  # seeds whose operators have had a turn in further ways
         self._aliases: list[int] = []  # seeds that lead further names of these: they are looked at once all operators are
         self._designs = Designs(family)
         self._turn = 0
@@ -142,8 +143,8 @@ class Schedule:
         self.grow(apis, last)
 
     def grow(self, apis: Sequence[str], last: bool) -> None:
-        """More seeds. A first look at each new operator is planned at once, by one of its names that is for users; further names and
-        the rest of the first round when the last seeds are known.
+        """More seeds. A first look at each new operator is planned at once, by one of its names that is for users, and its turn in
+        further ways where that costs compilations; further names and the rest of the first round when the last seeds are known.
 
         The parts in which they come are the same in every run of a campaign, so that the plan is, too.
         """
@@ -157,8 +158,10 @@ class Schedule:
             self._by_api[api].append(index)
         self.apis += apis
         self._look_at(leading, chance)
+        self._turns()
         if last:
             self._look_at(self._aliases, chance)
+            self._turns()
             self._rest_of_first_round(chance)
             self._energy = [1.0 if index in self._seen else UNSEEN for index in range(len(self.apis))]
             self._ends.append(len(self._first))
@@ -214,10 +217,15 @@ class Schedule:
         else:
             self._plan(index, 0, FIRST_LOOK, deep=True, cover=Cover())
 
+    def _turns(self) -> None:
+        """Where another shape costs a compilation, operators have their turns part by part: they take as long as all first looks."""
+        for index in self._swept() if self._family > 1 else ():
+            if index not in self._turned:
+                self._turned.add(index)
+                self._plan(index, 0, SWEPT_WAYS, swept=True)
+
     def _rest_of_first_round(self, chance: random.Random) -> None:
         if self._family > 1:
-            for index in self._swept():
-                self._plan(index, 0, SWEPT_WAYS, swept=True)
             return
         # The second seed of every API before the third of any: a campaign may end before its first round does.
         order = [index for index in range(len(self.apis)) if index not in self._seen]
