@@ -100,9 +100,7 @@ def of_ways(store: Path, python: str) -> int:
                 flush=True,
             )
     share = good / len(findings) if findings else 0.0
-    print(
-        f"{good} of {len(findings)} findings of ways have a script of at most {MOST_LINES} lines that exits 1 alone: {100 * share:.1f} %"
-    )
+    print(f"{good} of {len(findings)} findings of ways have a script of at most {MOST_LINES} lines that exits 1 alone: {100 * share:.1f} %")
     return 0 if share >= WANTED else 1
 
 
