@@ -10,14 +10,16 @@ import pytest
 
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.inside.controls import parameter_names
-from gradfuzz.findings.short import MOST_LINES, question, shortening, showed, spellings
+from gradfuzz.findings.script import folders_of
+from gradfuzz.findings.script_names import bound_names
+from gradfuzz.findings.short import MOST_LINES, SHORT, question, shortening, showed, spellings
 from gradfuzz.findings.short_error import raised, raising
 from gradfuzz.findings.shown import Short
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.verdict import Verdict
 from gradfuzz.program import parse, to_json
 from gradfuzz.targets.base.scenario import Scenario, nestings
-from gradfuzz.targets.homes import language_for
+from gradfuzz.targets.homes import home_of, language_for
 from gradfuzz.worker.pinpoint import pinpoint
 
 # Runs scripts one after the other in one process, as each would run by itself, and prints their ends.
@@ -190,3 +192,10 @@ def test_the_place_of_a_nan_is_looked_for_among_elements_and_nothing_else_is():
                 else:
                     answers = {"status": 0, "output": "reverse: 1.0\n"}
         assert end.value.value is None and not asked
+
+
+def test_no_variable_is_called_like_a_function_that_the_script_calls():
+    """As in torch.polar(abs, angle)."""
+    for name in ("torch", "jax", "tensorflow"):
+        taken = bound_names(folders_of(home_of(name)), SHORT)
+        assert "abs" in taken and "input" not in taken

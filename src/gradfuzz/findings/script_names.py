@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,6 +21,7 @@ _BINDS = re.compile(r" *(?:def (\w+)\(|(?:for )?\(?((?:\*?\w+, )*\*?\w+)\)?,? (?
 _AROUND = ("", "def function", "def body")
 _INCLUDED = re.compile(r'include "([\w.]+)"')
 _WORD = re.compile(r"\w+")
+_CALLS = re.compile(r"(?<![\w.])(\w+)\(")
 
 
 @lru_cache(maxsize=8)
@@ -30,6 +32,7 @@ def bound_names(folders: tuple[Path, ...], template: str) -> frozenset[str]:
     while waiting:
         source = loader.get_source(jinja2.Environment(), waiting.pop())[0]
         waiting += _INCLUDED.findall(source)
+        found.update(name for name in _CALLS.findall(source) if hasattr(builtins, name))  # torch.polar(abs, angle)
         inside = ""  # the function that a line is in; what helpers bind is theirs, and no Program's line is in them
         for line in source.splitlines():
             binds = _BINDS.match(line)
