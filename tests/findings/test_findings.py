@@ -105,8 +105,8 @@ def test_what_is_known_of_libraries_is_labelled():
 
 
 FIELDS = {
-    "label", "names", "kinds", "orders", "scenarios", "first", "types", "given", "off", "message", "outside", "releases", "fixed", "quote",
-    "quoted", "reason", "link",
+    "label", "names", "kinds", "orders", "scenarios", "mode", "again", "types", "given", "off", "word", "message", "outside", "releases",
+    "fixed", "quote", "quoted", "reason", "link",
 }  # fmt: skip
 
 
@@ -128,7 +128,7 @@ def test_every_label_is_given_to_what_it_describes_and_to_nothing_else(target):
         name = row["names"][0].replace("*", "x")
         fitting = verdict(
             kind=row.get("kinds", ["gradient"])[0], order=row.get("orders", [1])[0], reason=row.get("message", ""),
-            scenarios=[Scenario.named(n) for n in row.get("scenarios", ["forward" if row.get("first") == "f" else "reverse"])],
+            scenarios=[Scenario.named(n) for n in row.get("scenarios", _scenarios(row))],
         )  # fmt: skip
         given = label_for(target, name, "", fitting)
         assert given is not None, row  # an earlier row may fit as well
@@ -142,6 +142,10 @@ def test_every_label_is_given_to_what_it_describes_and_to_nothing_else(target):
             assert not _fits_alone(row, name, replace(fitting, reason="something else"))
         if "scenarios" in row:
             assert not _fits_alone(row, name, replace(fitting, scenarios=[Scenario(("f", "f", "f", "f"))]))
+
+
+def _scenarios(row):
+    return ["reverse-over-forward"] if row.get("again") == "f" else ["forward"] if row.get("mode") == "f" else ["reverse"]
 
 
 def _fits_alone(row, name, found):

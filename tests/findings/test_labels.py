@@ -45,9 +45,16 @@ def test_what_is_said_to_be_mended_and_shows_is_a_regression_and_comes_first(row
 def test_a_label_holds_for_its_releases_modes_types_and_arguments(rows):
     rows({**ROW, "releases": "1.12..2.1"})
     assert [given(made(), version) for version in ("1.11.0", "1.12.0", "2.1.0", "2.2.0")] == ["new", "known", "known", "new"]
-    rows({**ROW, "first": "f"})
+    rows({**ROW, "again": "f"})
     assert given(made(scenarios=["reverse-over-forward", "forward-over-forward"])) == "known"
+    assert given(made(scenarios=["reverse-over-forward-over-reverse"])) == "known"
     assert given(made(scenarios=["forward", "reverse"])) == given(made(scenarios=["forward-over-reverse"])) == "new"
+    rows({**ROW, "mode": "f"})
+    assert given(made(scenarios=["forward"])) == given(made(scenarios=["forward-over-reverse", "reverse-over-forward"])) == "known"
+    assert given(made(scenarios=["forward", "reverse"])) == given(made(scenarios=["reverse-over-reverse"])) == "new"
+    rows({**ROW, "word": "prod"})
+    words = [given(made(text=f'x = tensor((2,), "float64", full(1.0))\ny = torch.sin(x, "{word}")\n')) for word in ("prod", "sum")]
+    assert words == ["known", "new"]
     rows({**ROW, "types": ["complex128"]})
     text = 'x = tensor((2,), "complex128", full(1.0))\ny = torch.sin(x)\n'
     assert given(made()) == "new" and given(made(text=text)) == "known"
@@ -115,9 +122,26 @@ LU = """x = tensor((2, 2), "float64", full(1.0))
 a = tensor((2,), "int32", full(1), grad=False)
 y = torch.lu_unpack(x, a, unpack_data={data})
 """
+BAG = """x = tensor((1, 1), "float64", full(2.0))
+i = tensor((1,), "int64", full(0), grad=False)
+o = tensor(({bags},), "int64", full(0), grad=False)
+y = torch.nn.functional.embedding_bag(i, x, offsets=o)
+"""
+BAGS = BAG.replace("y = torch.nn.functional.embedding_bag(i, x, offsets=o)", "m = torch.nn.EmbeddingBag(4, 3)\ny = m(i, o)")
+PAIR = 'x = tensor((2,), "{one}", listed([2.0, 3.0]))\na = tensor((2,), "float64", listed([{numbers}]))\ny = {call}\n'
+MASKED = """x = tensor((1, 2, 4), "float64", full(2.0))
+b = tensor((2, 2), "bool", listed([1, {last}, 0, 0]), grad=False)
+m = torch.nn.TransformerDecoderLayer(4, 2)
+y = m(x, x, tgt_mask=b)
+"""
 
 
 @pytest.mark.parametrize("api, kind, text, link", [
+    ("torch.nn.functional.embedding_bag", "crash", BAG.format(bags=0), "175370"),
+    ("torch.nn.functional.embedding_bag", "crash", BAG.format(bags=1), ""),
+    ("torch.nn.EmbeddingBag", "crash", BAGS.format(bags=0), "175370"), ("torch.nn.EmbeddingBag", "crash", BAGS.format(bags=1), ""),
+    ("torch.nn.TransformerDecoderLayer", "value", MASKED.format(last=1), "190486"),
+    ("torch.nn.TransformerDecoderLayer", "value", MASKED.format(last=0), ""),
     ("torch.nn.functional.ctc_loss", "crash", CTC.format(classes=2, labels="1, 5", blank=0), "193794"),
     ("torch.nn.functional.ctc_loss", "crash", CTC.format(classes=6, labels="1, 5", blank=0), ""),
     ("torch.nn.functional.ctc_loss", "gradient", CTC.format(classes=2, labels="1, 5", blank=0), "193794"),
@@ -144,6 +168,26 @@ def test_a_label_holds_where_its_inputs_are(api, kind, text, link):
     assert (label.link if label else "").endswith(link) and bool(label) == bool(link)
 
 
+@pytest.mark.parametrize("api, kind, modes, one, numbers, link", [
+    ("torch.pow", "gradient", "forward-over-reverse", "float64", "0.0, 3.0", "89757"),
+    ("torch.pow", "gradient", "forward-over-reverse", "float64", "2.0, 3.0", ""),
+    ("torch.pow", "gradient", "forward-over-reverse", "complex128", "2.0, 3.0", "185639"),
+    ("torch.pow", "gradient", "reverse-over-reverse", "complex128", "2.0, 3.0", ""),
+    ("torch.dist", "nonfinite", "reverse-over-reverse", "float64", "2.0, 3.0", "92075"),
+    ("torch.dist", "nonfinite", "reverse-over-reverse", "float64", "2.0, 4.0", ""),
+    ("torch.logcumsumexp", "nonfinite", "forward", "complex128", "2.0, 3.0", "196705"),
+    ("torch.logcumsumexp", "nonfinite", "reverse", "complex128", "2.0, 3.0", ""),
+    ("torch.sparse.mm", "way", "sparse reverse", "float64", "2.0, 3.0", ""),
+])  # fmt: skip
+def test_a_label_holds_in_its_modes_and_at_its_numbers(api, kind, modes, one, numbers, link):
+    program = parse(PAIR.format(one=one, numbers=numbers, call=f"{api}(x, a)"), language_for("torch"))
+    label = label_for("torch", api, "", made(api, kind, [modes]).verdict, program, "2.13.0")
+    assert (label.link if label else "").endswith(link) and bool(label) == bool(link)
+    methods = parse(PAIR.format(one=one, numbers=numbers, call=f"x.{api.rsplit('.', 1)[-1]}(a)"), language_for("torch"))
+    again = label_for("torch", api, "", made(api, kind, [modes]).verdict, methods, "2.13.0")
+    assert again == label
+
+
 @pytest.mark.parametrize("call, said, known", [
     ("torch.sum(x, dtype=torch.complex128)", "Expected isFloatingType(grad.scalar_type())", True),
     ("torch.sum(x, dtype=torch.complex128)", "result type ComplexDouble can't be cast to the desired output type Double", True),
@@ -162,6 +206,8 @@ def test_a_label_is_given_by_what_is_said_and_asked_for(call, said, known):
     ("torch.linalg.pinv", "gradient", ["reverse"]), ("torch.linalg.lstsq", "gradient", ["reverse"]),
     ("torch.nn.CTCLoss", "crash", ["reverse"]),
     ("torch.cholesky_solve", "gradient", ["reverse", "forward"]), ("torch.logcumsumexp", "nonfinite", ["forward"]),
+    ("torch.cholesky_inverse", "gradient", ["reverse", "forward"]), ("torch.slogdet", "gradient", ["reverse", "forward"]),
+    ("torch.slogdet", "gradient", ["reverse-over-reverse"]), ("torch.scatter_reduce", "gradient", ["forward"]),
 ])  # fmt: skip
 def test_a_label_is_not_given_to_its_neighbours(api, kind, scenarios):
     program = parse('x = tensor((2, 2), "float64", full(1.0))\ny = torch.sin(x)\n', language_for("torch"))

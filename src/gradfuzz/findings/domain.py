@@ -6,6 +6,10 @@
 {"repeats": true}                 an integer comes twice among the numbers of one input
 {"among": ["blank", 0, 1]}        the option, 0 unless it is given, is among the numbers of the second argument
 {"beyond": 1}                     an integer of the second argument is no index into the last dimension of any floating input
+{"zero": 1}                       a number of the second argument is zero
+{"same": [0, 1]}                  the first two arguments have the same numbers
+{"empty": [2, "offsets"]}         the third argument, or the one of that name, has no elements
+{"masked": true}                  a row of truth values is true throughout
 {"equal": [1, 2]}                 a number of the second argument is that of the third
 {"diagonal": 0}                   a number on the diagonal of the first argument's matrices is not real and positive
 {"deficient": 0}                  a matrix of the first argument is not of full rank
@@ -31,6 +35,10 @@ CONDITIONS = {
     "repeats",
     "among",
     "beyond",
+    "zero",
+    "same",
+    "empty",
+    "masked",
     "equal",
     "diagonal",
     "deficient",
@@ -58,6 +66,16 @@ def outside(program: Program, api: str, row: Mapping[str, Any]) -> bool:
         return _deficient(_argument(program, api, row["deficient"], real=False))
     if "made_over" in row:
         return _made_over(program, api, *row["made_over"])
+    if "zero" in row:
+        return bool((_argument(program, api, row["zero"], real=False) == 0).any())
+    if "same" in row:
+        one, other = (_argument(program, api, position, real=False) for position in row["same"])
+        return bool(one.size) and np.array_equal(one, other)
+    if "empty" in row:
+        given = [_given(program, api, place) for place in row["empty"]]
+        return any(program.inputs[g.name].elements == 0 for g in given if isinstance(g, Ref) and g.name in program.inputs)
+    if row.get("masked"):
+        return any(bool(materialise(r).all(axis=-1).any()) for r in program.inputs.values() if r.dtype == "bool" and r.shape)
     if "equal" in row:
         one, other = (_argument(program, api, position) for position in row["equal"])
         return bool(one.size and other.size) and bool(np.isin(one, other).any())
@@ -113,10 +131,15 @@ def _argument(program: Program, api: str, position: int, real: bool = True) -> A
     return np.array([value] if isinstance(value, (int, float)) else [], dtype=float)
 
 
-def _given(program: Program, api: str, position: int) -> Expr:
-    """One argument of the API's call, by its position; that of what it makes, where it makes a module. None where there is no such call."""
-    call = next((c for c in program.calls() if c.func == api), None)
+def _given(program: Program, api: str, place: int | str) -> Expr:
+    """One argument of the API's call, by its position or name; that of what it makes, where it makes a module. None where there is none."""
+    call = next((c for c in program.calls() if c.func in (api, f".{api.rsplit('.', 1)[-1]}")), None)
     made = {name for s in program.statements if isinstance(s.value, Call) and s.value.func == api for name in s.names}
     called = next((c for c in program.calls() if c.func == "()" and isinstance(c.args[0], Ref) and c.args[0].name in made), None)
-    args = called.args[1:] if called is not None else call.args if call is not None else ()
-    return args[position] if position < len(args) else None
+    chosen = called if called is not None else call
+    if chosen is None:
+        return None
+    if isinstance(place, str):
+        return dict(chosen.kwargs).get(place)
+    args = chosen.args[1:] if called is not None else chosen.args
+    return args[place] if place < len(args) else None

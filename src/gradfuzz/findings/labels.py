@@ -1,9 +1,10 @@
 """Labels: what is known upstream and what is by design, each with its reason and link. They are the targets' own; they hide nothing.
 
 A row of a target's labels.json says what it is about: `names` (globs over APIs and rules), and, each where it matters, `kinds`, `orders`,
-`scenarios` (one of these is at fault), `first` (the innermost mode of every scenario at fault), `message`, `types` (of an input),
-`given` (an argument that is set), `off` (one that is switched off), `outside` (a documented domain, findings/domain.py), `releases`
-(`2.1..2.12`: those it holds for).
+`scenarios` (one of these is at fault), `mode` (every scenario at fault has it: its formula is wrong), `again` (every scenario at fault
+differentiates that mode again: its formula is right, and cannot be differentiated), `message`, `types` (of an input), `given` (an argument
+that is set), `off` (one that is switched off), `word` (a call is given it), `outside` (a documented domain, findings/domain.py),
+`releases` (`2.1..2.12`: those it holds for).
 A row about what is documented has words of it as `quote`, which must stand in the docstring of the API, of a sibling or of the function
 `quoted` in the release under test. `fixed` is the release that is said to have mended it: seen there or later it is a regression.
 """
@@ -71,7 +72,9 @@ def _fits(row: dict[str, Any], api: str, rule: str, verdict: Verdict) -> bool:
         return False
     if "scenarios" in row and not set(row["scenarios"]) & set(verdict.names):
         return False
-    if "first" in row and any(s.modes[:1] != (row["first"],) for s in verdict.scenarios):
+    if "mode" in row and any(row["mode"] not in s.modes for s in verdict.scenarios):
+        return False
+    if "again" in row and any(row["again"] not in s.modes[:-1] for s in verdict.scenarios):
         return False
     return "message" not in row or row["message"] in verdict.reason
 
@@ -91,6 +94,8 @@ def _holds(row: dict[str, Any], api: str, program: Program | None, version: str,
     if "given" in row and not any(name == row["given"] and _set(value) for call in program.calls() for name, value in call.kwargs):
         return False
     if "off" in row and not any(name == row["off"] and value is False for call in program.calls() for name, value in call.kwargs):
+        return False
+    if "word" in row and row["word"] not in (node for node in program.expressions() if isinstance(node, str)):
         return False
     return "outside" not in row or outside(program, api, row["outside"])
 
