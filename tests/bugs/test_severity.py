@@ -75,6 +75,9 @@ CASES = [
     ("edge", "empty tensors", made(kind="status", symptom="some error", empty=True)),  # of the direct run itself
     ("edge", "an infinite argument", made(kind="nonfinite", text=at(call='torch.nn.functional.softplus(x, beta=float("inf"))'))),
     ("edge", "passed twice", made(kind="nonfinite", scenarios=["reverse-over-reverse"], text=at(call="torch.dist(x, x)"))),
+    ("edge", "a tolerance is differentiated", made(ordinary=True, text=at(call="torch.linalg.pinv(x, atol=x)"))),
+    ("silent", "", made(text=at(call="torch.linalg.pinv(x, atol=0.5)"))),
+    ("silent", "", made(text=at(call="torch.linalg.pinv(x, rtol=a)", more=BESIDE.format("float64")))),
     ("edge", "undocumented: scale", made(hidden=("scale",))),
     ("region", "for a negated view", made(text=at(values="listed([0.5, 2.0]), layout=\"negated\""))),
     ("edge", "mixed types: bfloat16, float64", made(kind="status", symptom="dtype", text=at(more=BESIDE.format("bfloat16")))),

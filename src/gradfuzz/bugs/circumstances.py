@@ -27,6 +27,8 @@ PLAIN_INTEGERS = ("int64", "int32")
 # Views that are made on purpose or by few functions; what is merely strided or transposed is everywhere.
 VIEWS = ("negated", "conjugated", "expanded")
 HALVES = ("float16", "bfloat16")
+# Parameters that say how close is close enough: results jump with them, or do not move at all, and nobody fits them.
+TOLERANCES = ("atol", "rtol", "tol", "rcond")
 # How libraries complain about nothing, about types, and about an index.
 _ABOUT_EMPTY = re.compile(
     r"\bnon.?zero (size|dim|element|length)|\bempty\b|\bzero.(size|element|dim)|\bat least (one|1) element", re.IGNORECASE
@@ -64,6 +66,7 @@ class Circumstances:
     endless: bool = False  # an argument is infinite
     norm: bool = False  # and may well be: every one that is, is the order of a norm
     twice: bool = False  # one tensor is passed twice to a call
+    tolerance: bool = False  # what is differentiated is given as a tolerance
     view: str = ""  # a layout that few tensors have, and without which it does not show
     internal: bool = False
     deprecated: bool = False
@@ -101,6 +104,7 @@ def circumstances(finding: Finding) -> Circumstances:
         endless=any(np.isinf(o) for o, _, _ in options),
         norm=all(order for o, _, order in options if np.isinf(o)),
         twice=any(len(set(names)) < len(names) for names in map(_passed, program.calls())),
+        tolerance=any(program.inputs[name].differentiable for name in _tolerances(program)),
         view=next((recipe.layout for recipe in program.inputs.values() if recipe.layout in VIEWS), ""),
         internal=names.is_internal(finding.api),
         deprecated=names.is_deprecated(finding.api),
@@ -110,6 +114,12 @@ def circumstances(finding: Finding) -> Circumstances:
 def _passed(call: Call) -> list[str]:
     """The tensors that are a call's arguments."""
     return [a.name for a in (*call.args, *(value for _, value in call.kwargs)) if isinstance(a, Ref)]
+
+
+def _tolerances(program: Program) -> Iterator[str]:
+    """The inputs that are given as tolerances; what was computed from one may well be a number that belongs there."""
+    for call in program.calls():
+        yield from (v.name for name, v in call.kwargs if name in TOLERANCES and isinstance(v, Ref) and v.name in program.inputs)
 
 
 def _numbers(recipe: Tensor) -> Any:

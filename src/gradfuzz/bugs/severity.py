@@ -154,6 +154,8 @@ def _odd_arguments(finding: Finding, seen: Circumstances) -> str:
         return "truth values or integers in the place of numbers"
     if seen.endless and not seen.norm:
         return "an infinite argument"  # an ordinary one was tried in its place
+    if seen.tolerance:
+        return "a tolerance is differentiated"
     if seen.twice and finding.kind == NONFINITE and finding.verdict.order > 1:
         return "one tensor passed twice"
     return f"an option of {seen.option}" if seen.option else ""
