@@ -63,10 +63,10 @@ def _larger(program: Program) -> Iterator[Program]:
     if not inputs or any(recipe.elements > 1 or recipe.structure is not None for recipe in inputs.values()):
         return
     for size in FEW:
-        grown = program.with_inputs({name: _grown(recipe, (*recipe.shape[:-1], size)) for name, recipe in inputs.items()})
+        grown = program.with_inputs({name: in_shape(recipe, (*recipe.shape[:-1], size)) for name, recipe in inputs.items()})
         yield grown
         yield from _with_sizes(grown, size)
-    yield program.with_inputs({name: _grown(recipe, (FEW[-1],) * len(recipe.shape)) for name, recipe in inputs.items()})
+    yield program.with_inputs({name: in_shape(recipe, (FEW[-1],) * len(recipe.shape)) for name, recipe in inputs.items()})
 
 
 def _with_sizes(program: Program, size: int) -> Iterator[Program]:
@@ -85,7 +85,7 @@ def _with_sizes(program: Program, size: int) -> Iterator[Program]:
                 yield larger.with_inputs({short: cut})
 
 
-def _grown(recipe: Tensor, shape: tuple[int, ...]) -> Tensor:
+def in_shape(recipe: Tensor, shape: tuple[int, ...]) -> Tensor:
     """In a larger shape; indices count, floating numbers count on from theirs."""
     first, size = materialise(recipe).ravel()[0], math.prod(shape)
     if recipe.dtype == "bool":
