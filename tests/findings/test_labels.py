@@ -178,6 +178,8 @@ def test_a_label_holds_where_its_inputs_are(api, kind, text, link):
     ("torch.logcumsumexp", "nonfinite", "forward", "complex128", "2.0, 3.0", "196705"),
     ("torch.logcumsumexp", "nonfinite", "reverse", "complex128", "2.0, 3.0", ""),
     ("torch.sparse.mm", "way", "sparse reverse", "float64", "2.0, 3.0", ""),
+    ("torch.nextafter", "gradient", "reverse", "float64", "2.0, 4.0", "derivatives.yaml"),
+    ("torch.nextafter", "gradient", "reverse", "float64", "5.0, 4.0", ""),
 ])  # fmt: skip
 def test_a_label_holds_in_its_modes_and_at_its_numbers(api, kind, modes, one, numbers, link):
     program = parse(PAIR.format(one=one, numbers=numbers, call=f"{api}(x, a)"), language_for("torch"))
