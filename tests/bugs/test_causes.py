@@ -55,6 +55,11 @@ ONE = [
         made("torch.logical_not", expected=0.0, mutates=True, rules=("CloneBackward0",)),
         made("torch.logical_not", "status", symptom="Error invalid gradient", mutates=True, rules=("CloneBackward0",)),
     ]),
+    ("a formula that writes over what its derivative needs, noticed or not", [
+        made("torch.linalg.eigh", "nonfinite", ["reverse-over-forward"], "LinalgEighBackward0"),
+        made("torch.linalg.eigh", "status", ["reverse-over-forward-over-forward"], "LinalgEighBackward0", subject="any at order 3",
+             symptom="modified by an inplace operation"),
+    ]),
     ("one message that ends with names", [
         made("torch.linalg.eigh", "status", subject="any at order 3", symptom=f"{'one of the variables ' * 4} which is output of {name}")
         for name in ("MaskedFill", "AsStrided")
@@ -109,6 +114,15 @@ INFINITE = 'x = tensor((2,), "float64", listed([0.5, 2.0]))\ny = torch.nn.functi
 BESIDE = 'x = tensor((), "float64", full(0.5))\na = tensor((), "complex128", full(0.5), grad=False)\ny = torch.dist(x, a)\n'
 
 TWO = [
+    ("what is written over, and a formula that is wrong in another mode", [
+        made("torch.linalg.eigh", "nonfinite", ["reverse-over-reverse"], "LinalgEighBackward0"),
+        made("torch.linalg.eigh", "status", ["reverse-over-forward-over-forward"], "LinalgEighBackward0", subject="any at order 3",
+             symptom="modified by an inplace operation"),
+    ]),
+    ("an error of another kind, and a wrong number", [
+        made("torch.linalg.eigh", "nonfinite", ["reverse-over-forward"], "LinalgEighBackward0"),
+        made("torch.linalg.eigh", "status", ["reverse-over-forward-over-forward"], "LinalgEighBackward0", symptom="no such size"),
+    ]),
     ("deaths of two functions that share an operator which is not known to die", [
         made(f"jax.random.{name}", "timeout", oracle="process", target="jax", text=SAMPLE.format(name), rules=("add", "exp", more))
         for name, more in (("dirichlet", "log"), ("t", "erf_inv"))

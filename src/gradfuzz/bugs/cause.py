@@ -114,7 +114,7 @@ def _symptom(finding: Finding, shown: Severity) -> tuple[str, ...]:
 
 def _of_both(key: tuple[str, ...]) -> bool:
     """Whether a key is as good as any of a finding's: two composites share no cause because they share a part."""
-    return key[1] in ("label", "says", "refused", "factor", "option")
+    return key[1] in ("label", "says", "refused", "factor", "option", "overwritten")
 
 
 def _one_symptom(composite: Finding, operator: Finding) -> bool:
@@ -167,9 +167,12 @@ def ties(finding: Finding) -> Iterator[tuple[str, ...]]:
 
     Where one mode refuses and no rule is on its books, the other mode ought to have refused as well: one check that is missing, whoever
     meets it. Functions of one family that are off by one factor under one option were written after each other, and so were tangents
-    that have another type under one option.
+    that have another type under one option. A formula that writes over what its own derivative needs raises where the library notices it,
+    and is wrong where it does not.
     """
     verdict, options, cause = finding.verdict, _options(finding), _cause(finding)[0]
+    if verdict.order > 1 and (cause == "wrong" or names_of(finding.target).is_overwritten(verdict.symptom)):
+        yield finding.target, "overwritten", run_together(subject(finding))
     if cause == "wrong" and not finding.rule and not finding.rules and finding.landscape is not None:
         refused = [said for name, said in finding.landscape.refused.items() if name not in verdict.names]
         yield from ((finding.target, "refused", _without(said, subject(finding))) for said in refused)

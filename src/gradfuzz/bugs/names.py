@@ -26,6 +26,7 @@ class Names:
     internal: tuple[str, ...] = ()
     deprecated: tuple[str, ...] = ()
     anybody: tuple[re.Pattern[str], ...] = ()  # complaints that have one reason, whichever formula runs into it
+    overwritten: tuple[re.Pattern[str], ...] = ()  # complaints that what a derivative needs was written over
     transposes: bool = False  # reverse mode is forward mode transposed: both have one formula
     refused: frozenset[str] = frozenset()  # what Programs may no longer call, whoever found it
 
@@ -56,6 +57,9 @@ class Names:
         """Of a complaint that has one reason whoever meets it, what all its forms have in common; nothing of another."""
         return next((pattern.pattern for pattern in self.anybody if pattern.search(complaint)), "")
 
+    def is_overwritten(self, complaint: str) -> bool:
+        return any(pattern.search(complaint) for pattern in self.overwritten)
+
     def is_internal(self, api: str) -> bool:
         return api.rsplit(".", 1)[-1] in self.refused or any(fnmatchcase(api, pattern) for pattern in self.internal)
 
@@ -79,9 +83,10 @@ def names_of(target: str) -> Names:
     if home is None:
         return Names()
     data = home.data("names")
-    functions, rules, anybody = (tuple(map(re.compile, data.get(key, ()))) for key in ("functions", "rules", "anybody"))
+    keys = ("functions", "rules", "anybody", "overwritten")
+    functions, rules, anybody, overwritten = (tuple(map(re.compile, data.get(key, ()))) for key in keys)
     aliases = {**book_of(home).aliases, **data.get("aliases", {})}
     return Names(
         functions, rules, tuple(data.get("prefixes", ())), aliases, tuple(data.get("internal", ())), tuple(data.get("deprecated", ())),
-        anybody, bool(data.get("transposes")), frozenset(language_for(target).refused_names),
+        anybody, overwritten, bool(data.get("transposes")), frozenset(language_for(target).refused_names),
     )  # fmt: skip
