@@ -11,6 +11,7 @@ from gradfuzz.cli.app import app
 from gradfuzz.cli.console import lines
 from gradfuzz.errors import StoreError
 from gradfuzz.findings.labels import Label
+from gradfuzz.findings.shown import Short
 from gradfuzz.report.html import write
 from gradfuzz.report.model import report_of
 from gradfuzz.store import Records
@@ -160,6 +161,14 @@ def test_a_page_is_made_of_stores_and_judgements_and_begins_with_bugs(store, tmp
     assert "**Judged real**: by \\| hand, \\*twice\\*" in text and "y = torch.sin(x)" in text
     run(store, "found", "--store", str(again), "--out", str(page))
     assert page.read_text() == text  # it can be made again
+
+
+def test_a_page_shows_the_entry_and_the_library_s_own_idiom_where_a_short_script_does(tmp_path):
+    short = Short("…", "", "d y / d x[0]", "reverse", 0.5, 2.0, "proven", example="import torch\nprint(1)\n")
+    page = tmp_path / "page.md"
+    run(kept(tmp_path / "s.db", replace(FIRST, short=short)), "found", "--out", str(page))
+    assert "d y / d x\\[0\\] is 2.0 (proven); reverse gives 0.5; findings" in page.read_text()
+    assert "import torch\nprint(1)" in page.read_text() and "y = torch.sin(x)" not in page.read_text()
 
 
 def test_a_page_is_about_one_release(store, tmp_path):

@@ -32,7 +32,7 @@ def bound_names(folders: tuple[Path, ...], template: str) -> frozenset[str]:
     while waiting:
         source = loader.get_source(jinja2.Environment(), waiting.pop())[0]
         waiting += _INCLUDED.findall(source)
-        found.update(name for name in _CALLS.findall(source) if hasattr(builtins, name))  # torch.polar(abs, angle)
+        found.update(name for name in _CALLS.findall(source) if hasattr(builtins, name))  # a parameter may be called abs
         inside = ""  # the function that a line is in; what helpers bind is theirs, and no Program's line is in them
         for line in source.splitlines():
             binds = _BINDS.match(line)

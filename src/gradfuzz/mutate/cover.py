@@ -183,6 +183,10 @@ class Design:
             _meet(waiting, row)
             yield row
 
+    def _left(self, waiting: list[int], level: int) -> float:
+        """The part of its pairs that a level has not had."""
+        return _count(waiting[level]) / (len(self._edits) - len(self.factors[self._factor_of[level]].levels))
+
     def _wide(self, waiting: list[int], levels: Sequence[int], begun: Row) -> Row:
         """A row with these levels in it, and the one that meets most of those already chosen for the first time, and so on."""
         chosen = list(begun)
@@ -193,8 +197,9 @@ class Design:
                 new = _count(waiting[level] & bits)
                 if new < gain or not new or self._factor_of[level] in taken:
                     continue
-                # Among equals the one that has met least: else the first level of a factor would be in all rows before the second has any.
-                if new > gain or _count(waiting[level]) > _count(waiting[best]):
+                # Among equals the one that has met the least part of what it can meet: else the first level of a factor would be in all
+                # rows before the second has any. A factor of many levels has fewer others to meet, and must not come last for that.
+                if new > gain or self._left(waiting, level) > self._left(waiting, best):
                     best, gain = level, new
             if best < 0:
                 break

@@ -71,8 +71,10 @@ def _bug(bug: Bug) -> list[str]:
         lines.append(f"{text(label.label.capitalize())}: {text(label.reason)}{f' <{link}>' if link and not set('<> ') & set(link) else ''}")
     for judgement, why in dict.fromkeys((j.judgement, j.why) for j in bug.judgements):
         lines.append(f"**Judged {judgement}**: {text(why)}")
-    lines += ["", "```python", *fenced(leading.text), "```", ""]
+    short = leading.short  # the library's own idiom and one entry, where there is one; else the Program and its projections
+    lines += ["", "```python", *fenced(short.example.strip("\n") if short and short.example else leading.text), "```", ""]
     numbers = f"expected `{code(leading.verdict.expected)}`, actual `{code(leading.verdict.actual)}`"
+    numbers = text(short.told) if short else numbers
     findings = ", ".join(f"`{code(f.id)}`" for f in bug.findings)
     return [*lines, f"{numbers}; findings: {findings}", ""]
 

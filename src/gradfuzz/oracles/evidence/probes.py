@@ -112,7 +112,8 @@ def frayed(suspect: Suspect) -> bool:
     """
     if np.iscomplexobj(suspect.value) or not np.isfinite(suspect.value) or abs(suspect.value) < 1e-290 or suspect.step == 0.0:
         return False
-    resting = rounded_lines(suspect.line) if suspect.line.numeric.value == 0.0 else ()
+    reruns = suspect.trial.effort.reruns - 1 if suspect.line.numeric.value == 0.0 else 0
+    resting = itertools.islice(rounded_lines(suspect.line), reruns)
     return any(_frays(suspect, at) for at in itertools.chain((suspect.line.at,), resting))
 
 
