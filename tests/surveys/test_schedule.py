@@ -301,10 +301,11 @@ def test_done_rounds_are_forgotten():
     assert sum(map(len, schedule._rounds.values())) <= 3 * ROUND and len(schedule._lessons) <= 3 * ROUND
 
 
-def test_where_shapes_are_dear_operators_have_their_turns_part_by_part():
+def test_where_shapes_are_dear_some_operators_have_their_turns_with_their_part_and_all_in_the_end():
     schedule = Schedule([], 0, family=64, sweep=True, last=False)
-    schedule.grow(["lib.a", "lib.b"], last=False)
-    schedule.grow(["lib.c", "other.a"], last=True)
-    planned = [(schedule.apis[b.seed_index], b.swept) for b in run(schedule, 7, dull)]
-    assert sorted(planned[:4]) == [("lib.a", False), ("lib.a", True), ("lib.b", False), ("lib.b", True)]
-    assert planned[4:] == [("lib.c", False), ("lib.c", True), ("other.a", False)]
+    parts = [[f"lib.{letter}" for letter in letters] for letters in ("abcd", "efgh")]
+    schedule.grow(parts[0], last=False)
+    schedule.grow([*parts[1], "other.a"], last=True)
+    planned = [(schedule.apis[b.seed_index], b.swept) for b in run(schedule, 17, dull)]
+    assert [swept for _, swept in planned] == [False] * 4 + [True] + [False] * 4 + [True, False] + [True] * 6
+    assert planned[10] == ("other.a", False) and sorted(api for api, swept in planned if swept) == sorted(parts[0] + parts[1])

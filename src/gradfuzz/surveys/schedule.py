@@ -32,6 +32,9 @@ SWEPT_TYPES = ("", "complex128")
 LATER_BATCH = 16
 # Where another shape costs a compilation, a design's rows come in families of some sixteen, and those of the seed's own shapes.
 FIRST_COVER_OF_FAMILIES = 48
+# A turn in further ways takes several times as long as a first look. One operator in so many has it together with its part of the seeds,
+# however soon the campaign may end; the others when all have been looked at.
+EARLY_TURN = 4
 # The first look there is a part of a family: the numbers that the seed's own shapes are tried with, before another compilation is due.
 GLANCE = 4
 # What chance draws there comes in families that share a compilation: later rounds look at some whole ones. Until a seed has been looked
@@ -143,8 +146,8 @@ class Schedule:
         self.grow(apis, last)
 
     def grow(self, apis: Sequence[str], last: bool) -> None:
-        """More seeds. A first look at each new operator is planned at once, by one of its names that is for users, and its turn in
-        further ways where that costs compilations; further names and the rest of the first round when the last seeds are known.
+        """More seeds. A first look at each new operator is planned at once, by one of its names that is for users, and the turns
+        of some in further ways where those cost compilations; further names and the rest of the first round when the last seeds are known.
 
         The parts in which they come are the same in every run of a campaign, so that the plan is, too.
         """
@@ -158,7 +161,7 @@ class Schedule:
             self._by_api[api].append(index)
         self.apis += apis
         self._look_at(leading, chance)
-        self._turns()
+        self._turns(EARLY_TURN)
         if last:
             self._look_at(self._aliases, chance)
             self._turns()
@@ -217,10 +220,10 @@ class Schedule:
         else:
             self._plan(index, 0, FIRST_LOOK, deep=True, cover=Cover())
 
-    def _turns(self) -> None:
-        """Where another shape costs a compilation, operators have their turns part by part: they take as long as all first looks."""
-        for index in self._swept() if self._family > 1 else ():
-            if index not in self._turned:
+    def _turns(self, every: int = 1) -> None:
+        """Where another shape costs a compilation: the turns of one operator in so many, of those that were looked at and have had none."""
+        for position, index in enumerate(self._swept() if self._family > 1 else ()):
+            if index not in self._turned and position % every == 0:
                 self._turned.add(index)
                 self._plan(index, 0, SWEPT_WAYS, swept=True)
 
