@@ -7,7 +7,7 @@ import pytest
 
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.script import script
-from gradfuzz.oracles.verdict import DISAGREE, STATUS, WAY, Verdict
+from gradfuzz.oracles.verdict import DISAGREE, STATUS, VALUE, WAY, Verdict
 from gradfuzz.program import parse
 from gradfuzz.targets.base.scenario import Scenario
 
@@ -69,3 +69,14 @@ def test_an_error_shows(tensorflow_target):
     text = 'x = tensor((2, 3), "float64", uniform(0.5, 1.5, seed=1))\ny = tf.experimental.numpy.tril(x)'
     assert run(written(tensorflow_target, text, "shapeless reverse", STATUS)) == 1
     assert run(written(tensorflow_target, SINE, "shapeless reverse", STATUS)) == 0
+
+
+@pytest.mark.parametrize("scenario", ["compiled reverse", "compiled direct", "compiled-inside forward", "rule-compiled reverse"])
+def test_what_is_compiled_is_compiled_and_what_it_is_held_against_is_not(tensorflow_target, scenario):
+    text = written(tensorflow_target, SINE, scenario)
+    assert text.count("jit_compile=True") == 1 and "jit_compile" not in next(line for line in text.splitlines() if line.startswith("usual"))
+
+
+@pytest.mark.parametrize("scenario", ["compiled reverse", "compiled-inside forward", "persistent reverse"])
+def test_outputs_are_compared_beside_derivatives(tensorflow_target, scenario):
+    assert run(written(tensorflow_target, SINE, scenario, VALUE)) == 0

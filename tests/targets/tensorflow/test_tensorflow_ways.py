@@ -84,3 +84,15 @@ def test_a_rule_that_a_vectorised_map_drops_is_noticed_and_its_script_shows_it(t
     (tmp_path / "script.py").write_text(script(Finding("tensorflow", tensorflow_target.version, "planted", found[0], program, True)))
     done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1, done.stdout + done.stderr
+
+
+def test_what_a_seed_fixes_may_be_drawn_by_another_generator_where_it_is_compiled(tensorflow_target):
+    text = 'x = tensor((1, 2, 2, 3), "float64", uniform(0.1, 0.9, seed=1))\nm = tf.keras.layers.RandomContrast(0.2)\ny = m(x)\n'
+    program = parse(text, tensorflow_target.language)
+    assert tensorflow_target.point(program).random
+    assert not examine(tensorflow_target, program, Options(order=1, ways=("compiled", "compiled-inside"))).findings
+
+
+def test_vectors_of_a_compiled_decomposition_may_have_other_signs_and_fewer_digits(tensorflow_target):
+    program = parse('x = tensor((3, 3), "float64", normal(seed=857))\ny = tf.linalg.svd(x)\n', tensorflow_target.language)
+    assert not examine(tensorflow_target, program, Options(order=1, ways=("compiled",))).findings

@@ -34,7 +34,6 @@ def plan_key(program: Program, plans: Plans[Any]) -> tuple[Any, ...]:
 class CompiledPoint(Binding):
     """One Program at one point. A target says how it plans, and how its arrays are made and moved."""
 
-    random = False
     mutates = False
     plan: Plan
 
@@ -42,6 +41,11 @@ class CompiledPoint(Binding):
         super().__init__(program, compiler, arrays)
         self._last: tuple[Any, Answers] | None = None
         self._at: Vec | None = None  # along which the ends of the quick central difference are known
+
+    @property
+    def random(self) -> bool:
+        """Whether it draws numbers."""
+        return False
 
     @property
     def inputs(self) -> list[Array]:

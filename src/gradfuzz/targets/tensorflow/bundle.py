@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from gradfuzz.targets.tensorflow.plan import TensorflowPlan
 
 # Operators whose numbers differ from run to run, whatever the seed of a Program.
+# Draws that a seed fixes are the same each time, but a compiler may take another generator.
+SEEDED = ("StatelessRandom", "StatelessTruncatedNormal", "StatelessMultinomial", "StatelessParameterizedTruncatedNormal")
 RANDOM = ("Random", "Multinomial", "ParameterizedTruncatedNormal", "TruncatedNormal", "StatefulUniform", "StatefulStandardNormal")
 
 
@@ -69,6 +71,7 @@ class TensorflowBundle(Bundle):
         operations = graph.graph.get_operations()
         if any(_random(o) for o in operations):
             raise ProgramError("it draws random numbers that no seed fixes")
+        self.plan.draws = self.plan.draws or any(o.type.startswith(SEEDED) for o in operations)
         self.size = len(operations)
         computed = [t.dtype for o in operations if o.type not in ("Const", "Placeholder") for t in o.outputs]
         self.unit = max([UNITS[d] for d in computed if d in UNITS], default=0.0)

@@ -43,6 +43,7 @@ class TensorflowPlan(Plan):
         self.unit = max([UNITS[d] for d in self.dtypes if d in UNITS], default=UNITS[tf.float64])
         self.dead: frozenset[int] = frozenset()  # inputs for which TensorFlow declares no derivative
         self.settled = False  # the outputs' shapes are the same whatever the numbers
+        self.draws = False  # it draws numbers that a seed fixes
         if self.zeros and xs:
             self._trace(xs, fixed)
 

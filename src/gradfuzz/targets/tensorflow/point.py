@@ -59,6 +59,11 @@ class TensorflowPoint(Inputs, CompiledPoint):
         self._zeros = [np.zeros_like(x) for x in self._all]
 
     @property
+    def random(self) -> bool:
+        """Whether it draws numbers, from whatever seed."""
+        return self.plan.draws
+
+    @property
     def unit(self) -> float:
         """The coarsest unit among inputs, outputs and what is computed between them: many kernels know single precision only."""
         return max([self.plan.unit, *(UNITS[tf.as_dtype(x.dtype)] for x in self.leaves)])
