@@ -185,7 +185,15 @@ SCATTER = (
     'x = tensor((3, 1), "float64", full(1.0))\ni = tensor((2, 1), "int64", listed([{}]), grad=False)\n'
     'b = tensor((2, 1), "float64", full(1.0))\ny = torch.scatter(x, 0, i, b)\n'
 )
+BOUNDS = (
+    'x = tensor((2,), "float64", full(0.5))\na = tensor((2,), "float64", listed([{}]))\n'
+    'b = tensor((2,), "float64", listed([1.0, 3.0]))\ny = jax.scipy.stats.truncnorm.sf(x, a, b)\n'
+)
+LU = 'x = tensor((2, 3), "float64", listed([{}]))\ny = jax.scipy.linalg.lu(x)\n'
 DOMAINS = [
+    ("jax", "jax.scipy.stats.truncnorm.sf", BOUNDS.format("0.0, 2.0"),
+     BOUNDS.format("2.0, 0.0"), "nonfinite"),
+    ("jax", "jax.scipy.linalg.lu", LU.format("1.0, 2.0, 2.0, 2.0, 4.0, 5.0"), LU.format("1.0, 2.0, 3.0, 2.0, 4.0, 6.0"), "nonfinite"),
     ("tensorflow", "tf.image.rgb_to_hsv", "x = tensor((3,), \"float64\", listed([0.5, 0.0, 1.0]))\ny = tf.image.rgb_to_hsv(x)\n",
      "x = tensor((3,), \"float64\", listed([0.5, 0.0, 1.5]))\ny = tf.image.rgb_to_hsv(x)\n", "gradient"),
     ("jax", "jax.lax.igamma", "a = tensor((), \"float64\", full(0.5))\nx = tensor((), \"float64\", full(0.0))\ny = jax.lax.igamma(a, x)\n",
