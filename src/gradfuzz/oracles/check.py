@@ -37,7 +37,7 @@ class Options:
     device: str = ""  # beside the one that is used where nobody names one
     refused: bool = False  # what the direct run refuses, or what has no floating output, is run under differentiation all the same
     own_rule: bool = False  # the derivative is what a user's own rule says: ways are compared with each other, and with nothing else
-    effort: Effort = FULL  # campaigns spare none, so nothing of it is written down
+    effort: Effort = FULL  # whoever replays a finding spares none, so nothing of it is written down
 
     def to_json(self) -> dict[str, Any]:
         names = None if self.scenarios is None else sorted(s.name for s in self.scenarios)

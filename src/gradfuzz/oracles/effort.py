@@ -1,4 +1,4 @@
-"""How much a suspicion may cost. A campaign spares nothing; a person's own function may take a second a run."""
+"""How much a suspicion may cost. What confirms it spares nothing, what only looks for it does; a person's own function may take a second a run."""
 
 from __future__ import annotations
 
@@ -30,5 +30,8 @@ class Effort:
 FULL = Effort()
 # A look: five evaluations at order one. What it suspects goes to the referee.
 LOOK = Effort(referee=False)
+# A campaign's search, and its shrinking: what they suspect is judged once more, with all there is. A tie of a few numbers shows at so many
+# points nearby, larger ones have points for each of theirs.
+SEARCHING = Effort(nearby=24, reruns=1, cheap_halves=True)
 # One rerun of the recount is thirteen checks with steps of their own; a tie of a few numbers shows at so many points nearby.
 THRIFTY = Effort(nearby=16, nearby_each=0, probed=2, reruns=1, cheap_halves=True)

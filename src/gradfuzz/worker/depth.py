@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from gradfuzz.oracles.check import Options
+from gradfuzz.oracles.effort import SEARCHING
 from gradfuzz.targets.base.scenario import Scenario
 
 
@@ -46,7 +47,9 @@ class Depth:
         enough = dict(self.enough)
         while order > 1 and shown[order] >= enough.get(order, shown[order] + 1):
             order -= 1
-        return Options(order, _only(self.scenarios), self.salt + number, self.strict, self._ways(number), self.device)
+        return Options(
+            order, _only(self.scenarios), self.salt + number, self.strict, self._ways(number), self.device, effort=SEARCHING
+        )  # fmt: skip
 
     def _ways(self, number: int) -> tuple[str, ...]:
         compiled = (self.compiled,) if self.compiled else ()

@@ -18,18 +18,21 @@ from gradfuzz.findings.inside.shrink import shrink_edits, shrink_program
 from gradfuzz.findings.inside.stages import at_its_stage
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.mutate.edits import Edit, apply_all
-from gradfuzz.oracles.check import Examination, examine
+from gradfuzz.oracles.check import Examination, Options, examine
+from gradfuzz.oracles.effort import SEARCHING
 from gradfuzz.oracles.verdict import Verdict
 from gradfuzz.program.codec import from_json, to_json
 from gradfuzz.program.model import Program
 from gradfuzz.targets.base.protocol import Outcome, Target
-from gradfuzz.targets.base.scenario import DIRECT
+from gradfuzz.targets.base.scenario import DIRECT, Scenario, pure
 
 # Where every candidate costs a compilation, shrinking takes longer.
 COMPILED_FACTOR = 3
 # Two direct runs may differ by so much and are the same.
 SAME_OUTPUT = 1e-9
 MOST_RULES = 64  # that are kept of one finding: a sampler in primitives has forty
+# From this order on there are more nestings than are needed to see one of them.
+LOWEST_NARROWED = 2
 # From this order on it is tried whether the one below shows it.
 LOWEST_HIGH = 3
 
@@ -70,14 +73,22 @@ class Confirmed:
         )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Smallest:
+    """What shrinking has come to."""
+
+    program: Program
+    edits: tuple[Edit, ...]
+    api: str
+    ordinary: bool | None = None  # whether it shows at ordinary numbers, too; None where nobody has looked
+
+
 def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed | None:
     """The suspicion confirmed and shrunk; None if it was not seen again. Shrinking takes so many seconds of the processor at most;
     with none at all nothing is run but the mutant itself."""
     if seconds:
         suspicion = at_its_stage(target, suspicion)
-    # Higher orders than that of the suspicion would only cost time.
-    options = replace(suspicion.options, order=min(suspicion.options.order, max(1, suspicion.verdict.order)))
-    suspicion = replace(suspicion, options=options)
+    suspicion = replace(suspicion, options=_needed(suspicion))
     if seconds:
         suspicion = _at_its_order(target, suspicion)
     options, wanted = suspicion.options, mark(suspicion.verdict)
@@ -85,41 +96,73 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
     compiles = any(target.ways[s.way].compiles for s in suspicion.verdict.scenarios if s.way in target.ways)
     deadline = time.process_time() + seconds * (COMPILED_FACTOR if compiles else 1)
 
-    def seen(program: Program) -> tuple[Examination, Verdict | None]:
-        examination = examine(target, program, options)
+    def seen(program: Program, how: Options = options) -> tuple[Examination, Verdict | None]:
+        examination = examine(target, program, how)
         return examination, next((v for v in examination.findings if mark(v) == wanted and sound(examination)), None)
 
-    def shows(program: Program) -> bool:
-        return seen(program)[1] is not None
+    def shrunk(how: Options) -> Smallest:
+        """The suspicion made small, where every candidate is examined so."""
 
-    def smaller(program: Program, api: str = suspicion.api) -> Program:
-        return shrink_program(program, shows, lambda: time.process_time() < deadline, api)
+        known: dict[str, bool] = {}  # what one round of shrinking has tried the next one comes back to
 
-    edits = list(suspicion.edits)
-    _, first = seen(apply_all(suspicion.seed, edits))
-    if first is None:
-        return None
-    began = time.process_time()
-    kept, near = edits, None
-    smallest, api = apply_all(suspicion.seed, edits), suspicion.api
-    if seconds:
-        kept = shrink_edits(suspicion.seed, edits, shows)
+        def shows(program: Program) -> bool:
+            text = repr(program)  # tells -0.0 and True from 0.0 and 1
+            if text not in known:
+                known[text] = seen(program, how)[1] is not None
+            return known[text]
+
+        def smaller(program: Program, api: str = suspicion.api) -> Program:
+            return shrink_program(program, shows, lambda: time.process_time() < deadline, api)
+
+        kept = shrink_edits(suspicion.seed, list(suspicion.edits), shows)
         smallest = smaller(apply_all(suspicion.seed, kept))
         near = next(filter(shows, neighbours(smallest, shares_of_one(target, smallest))), None)
         if near is not None and not is_ordinary(smallest):
             smallest = smaller(near)  # it shows at what people compute with: that is the example
-        api, named = public(target, api, smallest, shows)
+        api, named = public(target, suspicion.api, smallest, shows)
         smallest = presentable(target, api, smaller(named, api) if named != smallest else smallest, shows)
+        return Smallest(smallest, tuple(kept), api, near is not None)
+
+    examination, verdict = seen(suspicion.mutant)
+    if verdict is None:
+        return None
+    began, found = time.process_time(), Smallest(suspicion.mutant, suspicion.edits, suspicion.api)
+    # What little effort makes small may turn out to be nothing when all is asked: then it takes all of it from the start.
+    for how in (_cheaper(options, suspicion.verdict), options) if seconds else ():
+        smallest = shrunk(how)
+        at_smallest, shown = seen(smallest.program)
+        if shown is not None:
+            found, examination, verdict = smallest, at_smallest, shown
+            break
     shrinking = time.process_time() - began
-    examination, verdict = seen(smallest)
     point = examination.trial.point if examination.trial is not None else None
     outputs = examination.trial.direct if examination.trial is not None else []
     return Confirmed(
-        smallest, tuple(kept), verdict or first, examination.rule, point is not None and point.mutates, point is not None and point.random,
-        options.salt, None if point is None else tuple(point.made), shrinking, near is not None if seconds else None,
+        found.program, found.edits, verdict, examination.rule, point is not None and point.mutates, point is not None and point.random,
+        options.salt, None if point is None else tuple(point.made), shrinking, found.ordinary,
         bool(outputs) and not any(o.size for o in outputs), _rules(examination),
-        tuple(undocumented(target, api, smallest)), tuple(documented(target, api, examination.rule)), api if api != suspicion.api else "",
+        tuple(undocumented(target, found.api, found.program)), tuple(documented(target, found.api, examination.rule)),
+        found.api if found.api != suspicion.api else "",
     )  # fmt: skip
+
+
+def _cheaper(options: Options, verdict: Verdict) -> Options:
+    """Less effort, and of the scenarios the one that shows it, those that it begins with, and nested reverse mode below it, which the
+    numeric side stands on: of order three there are eight nestings."""
+    cheaper = replace(options, effort=SEARCHING)
+    if verdict.oracle not in ("gradient", "status") or verdict.order < LOWEST_NARROWED or options.ways or options.device:
+        return cheaper
+    modes = verdict.scenarios[0].modes
+    needed = {Scenario(modes[:n]) for n in range(1, len(modes) + 1)} | {pure("r", n) for n in range(1, len(modes))}
+    return replace(cheaper, scenarios=frozenset(needed))
+
+
+def _needed(suspicion: Suspicion) -> Options:
+    """What shows it: higher orders than its own would only cost time, and so would ways and devices that have no part in it."""
+    options, scenarios = suspicion.options, suspicion.verdict.scenarios
+    order = min(options.order, max(1, suspicion.verdict.order))
+    elsewhere = any(s.way or s.device for s in scenarios)
+    return replace(options, order=order) if elsewhere else replace(options, order=order, ways=(), device="")
 
 
 def sound(examination: Examination) -> bool:
@@ -165,8 +208,9 @@ def _at_its_order(target: Target, suspicion: Suspicion) -> Suspicion:
     if verdict.order < LOWEST_HIGH or any(s.way for s in verdict.scenarios):
         return suspicion
     below = replace(suspicion.options, order=verdict.order - 1)
+    cheaper = replace(below, effort=SEARCHING)
     for program in neighbours(suspicion.mutant, shares_of_one(target, suspicion.mutant)):
-        for found in examine(target, program, below).findings:
+        for found in examine(target, program, cheaper).findings:
             if found.kind == verdict.kind and _explains(found, verdict):
                 return replace(suspicion, seed=program, edits=(), options=below, verdict=found)
     return suspicion

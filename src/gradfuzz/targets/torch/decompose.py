@@ -31,7 +31,7 @@ def decomposed_as_it_runs(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequ
     check(point)
     if any(x.dtype in HALVES or x.is_complex() for x in (*xs, *point.others())):
         raise NotImplementedError("half precision is computed in single by generated code, complex numbers are left to the library")
-    found = _table()
+    found = table()
     if found is None:
         raise NestingUnsupported("this release has no table of decompositions")
     try:
@@ -47,8 +47,8 @@ def _resolved(value: Any) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _table() -> Callable[[], Any] | None:
-    """What to run under, made anew each time; None where this release has none. Imported by whoever comes to need it: it takes a second."""
+def table() -> Callable[[], Any] | None:
+    """What to run under, made anew each time; None where this release has none. Importing it takes a second."""
     try:
         import torch._inductor.lowering  # noqa: F401 - some of them ask it
         from torch._dispatch.python import enable_python_dispatcher

@@ -15,7 +15,7 @@ from gradfuzz.targets.base.protocol import Overload, Point, Refusal, SeedProgram
 from gradfuzz.targets.base.scenario import Scenario
 from gradfuzz.targets.base.ways import declared
 from gradfuzz.targets.homes import Home
-from gradfuzz.targets.torch import compile, tape
+from gradfuzz.targets.torch import compile, decompose, tape
 from gradfuzz.targets.torch.bare import bare
 from gradfuzz.targets.torch.inferring import inferred
 from gradfuzz.targets.torch.modules import is_module_class
@@ -86,6 +86,7 @@ class TorchTarget:
         if functional is not None:
             functional.jvp(lambda y: functional.jvp(torch.sin, (y,), (x,))[1], (x,), (x,))
             functional.vjp(torch.sin, x)
+        decompose.table()
 
     def rules(self) -> dict[str, str]:
         from gradfuzz.targets.torch.rules import existing_rules
