@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, Optional
 
 import numpy as np
 
@@ -14,11 +15,12 @@ from gradfuzz.findings.inside.neighbours import is_ordinary, neighbours, shares_
 from gradfuzz.findings.inside.presentable import presentable
 from gradfuzz.findings.inside.public import public
 from gradfuzz.findings.inside.same import mark
-from gradfuzz.findings.inside.shrink import shrink_edits, shrink_program
+from gradfuzz.findings.inside.shrink import shrink_edits, shrink_program, tried
 from gradfuzz.findings.inside.stages import at_its_stage
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.mutate.edits import Edit, apply_all
 from gradfuzz.oracles.check import Examination, examine
+from gradfuzz.oracles.effort import FULL, THRIFTY, Effort
 from gradfuzz.oracles.verdict import Verdict
 from gradfuzz.program.codec import from_json, to_json
 from gradfuzz.program.model import Program
@@ -30,6 +32,7 @@ COMPILED_FACTOR = 3
 # Two direct runs may differ by so much and are the same.
 SAME_OUTPUT = 1e-9
 MOST_RULES = 64  # that are kept of one finding: a sampler in primitives has forty
+Sight = tuple[Examination, Optional[Verdict]]
 # From this order on it is tried whether the one below shows it.
 LOWEST_HIGH = 3
 
@@ -75,8 +78,10 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
     with none at all nothing is run but the mutant itself."""
     if seconds:
         suspicion = at_its_stage(target, suspicion)
-    # Higher orders than that of the suspicion would only cost time.
+    # Higher orders than that of the suspicion would only cost time, and so would ways that it is not about.
     options = replace(suspicion.options, order=min(suspicion.options.order, max(1, suspicion.verdict.order)))
+    if not any(s.way or s.device for s in suspicion.verdict.scenarios):
+        options = replace(options, ways=(), device="")
     suspicion = replace(suspicion, options=options)
     if seconds:
         suspicion = _at_its_order(target, suspicion)
@@ -85,15 +90,32 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
     compiles = any(target.ways[s.way].compiles for s in suspicion.verdict.scenarios if s.way in target.ways)
     deadline = time.process_time() + seconds * (COMPILED_FACTOR if compiles else 1)
 
-    def seen(program: Program) -> tuple[Examination, Verdict | None]:
-        examination = examine(target, program, options)
-        return examination, next((v for v in examination.findings if mark(v) == wanted and sound(examination)), None)
+    known: dict[tuple[str, Effort], bool] = {}  # shrinking comes back to what it has tried
+    last: dict[str, Sight] = {}  # the Program that showed it last with all effort
 
-    def shows(program: Program) -> bool:
-        return seen(program)[1] is not None
+    def seen(program: Program, effort: Effort = FULL) -> Sight:
+        text = repr(program)  # tells -0.0 and True from 0.0 and 1
+        if effort == FULL and text in last:
+            return last[text]
+        examination = examine(target, program, replace(options, effort=effort))
+        verdict = next((v for v in examination.findings if mark(v) == wanted and sound(examination)), None)
+        known[text, effort] = verdict is not None
+        if effort == FULL and verdict is not None:
+            last.clear()
+            last[text] = examination, verdict
+        return examination, verdict
+
+    def shows(program: Program, effort: Effort = FULL) -> bool:
+        shown = known.get((repr(program), effort))
+        return seen(program, effort)[1] is not None if shown is None else shown
 
     def smaller(program: Program, api: str = suspicion.api) -> Program:
-        return shrink_program(program, shows, lambda: time.process_time() < deadline, api)
+        """Thriftily first: a candidate that shows the bug costs most, and all that counts is whether the last one does."""
+        for effort in (THRIFTY, FULL):
+            found = shrink_program(program, partial(shows, effort=effort), lambda: time.process_time() < deadline, api)
+            if found == program or tried(found, shows):
+                return found
+        return program
 
     edits = list(suspicion.edits)
     _, first = seen(apply_all(suspicion.seed, edits))
