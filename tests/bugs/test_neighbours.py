@@ -27,6 +27,15 @@ def test_neighbours_are_not_empty_of_one_type_and_of_ordinary_numbers():
         assert (np.abs(numbers) > 1e-3).all() and (np.abs(numbers) < 3).all() and len(np.unique(numbers)) == numbers.size
 
 
+def test_a_single_number_is_drawn_several_times():
+    """A function in pieces may be wrong in one of them alone, which one number of a range does not meet."""
+    one = list(neighbours(parse('x = tensor((), "float64", full(1.0))\ny = torch.sin(x)\n', language_for("torch"))))
+    numbers = [float(materialise(p.inputs["x"])) for p in one]
+    assert len(set(numbers)) == 12 and sum(1.1 < x < 2.0 for x in numbers) and sum(x > 2.0 for x in numbers)
+    four = parse('x = tensor((4,), "float64", full(1.0))\ny = torch.sin(x)\n', language_for("torch"))
+    assert len(list(neighbours(four))) == 3
+
+
 def test_what_is_complex_throughout_stays_so():
     text = 'x = tensor((2,), "complex64", full(1.0))\ny = torch.sin(x)\n'
     assert {p.inputs["x"].dtype for p in neighbours(parse(text, language_for("torch")))} == {"complex128"}

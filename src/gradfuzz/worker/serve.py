@@ -25,6 +25,7 @@ from gradfuzz.oracles.verdict import RANK
 from gradfuzz.program import gate
 from gradfuzz.program.codec import from_json, to_json
 from gradfuzz.program.parse import parse
+from gradfuzz.targets.base.errors import without_paths
 from gradfuzz.targets.base.protocol import Outcome, Parameter, Target
 from gradfuzz.targets.base.refusals import OUTSIDE
 from gradfuzz.targets.base.scenario import DIRECT, Scenario, nestings
@@ -73,7 +74,7 @@ class Worker:
             try:
                 answer = getattr(self, "do_" + job["do"])(job)
             except Exception as error:
-                answer = {"failed": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()[-2000:]}
+                answer = {"failed": without_paths(f"{type(error).__name__}: {error}"), "trace": traceback.format_exc()[-2000:]}
             # All that this process and its children have done since its last answer, its own start included, is on this job's account.
             spent = processor_time() - accounted
             accounted += spent
@@ -255,7 +256,7 @@ class Worker:
                 exec(compile(job["source"], name, "exec"), vars(module))
             except SystemExit as stop:
                 status = stop.code
-        return {"status": status, "output": output.getvalue()[-4000:], "environment": environment()}
+        return {"status": status, "output": without_paths(output.getvalue())[-4000:], "environment": environment()}
 
 
 def _numbers(trial: Trial, options: Options) -> dict[str, Any]:

@@ -5,8 +5,10 @@ Shrinking goes towards zero and towards nothing at all, so the smallest example 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterator
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
@@ -19,6 +21,8 @@ from gradfuzz.targets.homes import homes
 
 # Numbers that most functions are defined at: of both signs, within the unit interval, above it.
 RANGES = ((-2.0, 2.0), (0.1, 0.9), (1.1, 2.9))
+# Where there are fewer numbers than these, more of them are drawn in turn: one number alone misses half of the branches of a range.
+ENOUGH = 4
 # A probability or a quantile is one of these wherever the others are.
 SHARE = (0.1, 0.9)
 # What stands for such a number where functions are tried out by the names of their parameters (probes.json).
@@ -42,9 +46,11 @@ def neighbours(program: Program, shares: Container[str] = ()) -> Iterator[Progra
     floating = {recipe.dtype for recipe in program.inputs.values()} - {*DISCRETE}
     dtype = "complex128" if floating and floating <= {*COMPLEXES} else "float64"
     names = list(program.inputs)
-    for turn, (low, high) in enumerate(RANGES):
+    numbers = max((math.prod(_filled(recipe.shape)) for recipe in program.inputs.values() if recipe.differentiable), default=ENOUGH)
+    draws = math.ceil(ENOUGH / numbers)
+    for draw, (turn, (low, high)) in product(range(draws), enumerate(RANGES)):
         # In the second range the inputs have each other's places: of two, now the one is larger and now the other.
-        seeds = dict(zip(names[::-1] if turn == 1 else names, range(len(names))))
+        seeds = dict(zip(names[::-1] if turn == 1 else names, range(draw * len(names), (draw + 1) * len(names))))
         ranges = {name: SHARE if name in shares else (low, high) for name in names}
         changes = {name: _ordinary(recipe, *ranges[name], seeds[name], dtype) for name, recipe in program.inputs.items()}
         yield program.with_inputs(changes)
@@ -57,12 +63,16 @@ def shares_of_one(target: Target, program: Program) -> frozenset[str]:
 
 
 def _ordinary(recipe: Tensor, low: float, high: float, seed: int, dtype: str) -> Tensor:
-    shape = tuple(n or FILLED for n in recipe.shape)
+    shape = _filled(recipe.shape)
     if recipe.dtype in DISCRETE and recipe.dtype not in NARROW:
         return replace(recipe, shape=shape)
     if _is_labels(recipe):
         return replace(recipe, shape=shape, dtype=dtype)
     return replace(recipe, shape=shape, dtype=dtype, values=Values("uniform", (low, high), seed))
+
+
+def _filled(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(n or FILLED for n in shape)
 
 
 def _is_labels(recipe: Tensor) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gradfuzz.errors import ProgramError
+from gradfuzz.targets.base.errors import without_paths
 from gradfuzz.targets.base.protocol import Refusal
 
 SYMPTOM = 140
@@ -30,8 +31,9 @@ class Refusals:
         return self.read(error, str(error).strip())
 
     def read(self, error: BaseException, message: str, named: str = "") -> Refusal:
-        """The refusal behind an error. Patterns see `named`, the message with the error's type, if given."""
-        refusal = self._read(error, message, named)
+        """The refusal behind an error. Patterns see `named`, the message with the error's type, if given. Nobody is told whose disk it was
+        met on."""
+        refusal = self._read(error, without_paths(message), without_paths(named))
         return refusal if refusal.kind in NO_FINDING else self.with_symptom(refusal)
 
     def with_symptom(self, refusal: Refusal) -> Refusal:
