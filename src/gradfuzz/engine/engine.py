@@ -27,8 +27,9 @@ from gradfuzz.store.folding import predecessor, take_over
 from gradfuzz.store.opening import refuse_foreign
 
 # The last part of a campaign's time belongs to what is suspected by then: it is seen again, made small and proven. So many seconds of it
-# are enough as a rule, and where more waits, all of it. What still waits when the time is up is kept for --resume.
-CLOSING, USUAL_CLOSING = 0.2, 120.0
+# are enough as a rule, and where more waits, as many as that has cost so far with a margin, up to all of it. What still waits when the time
+# is up is kept for --resume.
+CLOSING, USUAL_CLOSING, MARGIN = 0.2, 45.0, 1.5
 # Where nothing is suspected the search goes on for longer, but what is handed out at the very end would not come back in time.
 LAST_BATCH = 10.0
 # However short a campaign is, what is under way at the end of the search gets this long: no finding is confirmed in less.
@@ -196,7 +197,7 @@ class Engine:
         if self.triage is None or not self.triage.unfinished:
             closing = min(self._closing, LAST_BATCH)
         else:
-            closing = min(self._last_part, max(self._closing, self._owed(self.triage) / self.pool.size))
+            closing = min(self._last_part, max(self._closing, MARGIN * self._owed(self.triage) / self.pool.size))
         return time.monotonic() >= self.state.deadline - closing
 
     def _search_no_more(self) -> None:
@@ -291,7 +292,7 @@ class Engine:
 
     def _behind(self, triage: Triage) -> bool:
         """Whether more is suspected than could be looked into at the end of the campaign."""
-        return self.state.deadline is not None and self._owed(triage) > self._closing * self.pool.size
+        return self.state.deadline is not None and MARGIN * self._owed(triage) > self._last_part * self.pool.size
 
     def _owed(self, triage: Triage) -> float:
         """Seconds of the processor that what is suspected and found will take, at what it has cost so far."""

@@ -1,4 +1,4 @@
-"""How much a suspicion may cost. What confirms it spares nothing, what only looks for it does; a person's own function may take a second a run."""
+"""How much a suspicion may cost: confirming it spares nothing, looking for it does; a person's own function may take a second a run."""
 
 from __future__ import annotations
 
