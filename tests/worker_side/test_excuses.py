@@ -477,3 +477,93 @@ def test_whole_numbers_are_those_of_the_outputs_that_move():
         options = Options(order=1, salt=salt)
         assert not seen(library(np.round, np.zeros_like), [3e20, 2e14 + 0.3], options).findings
         assert seen(library(lambda x: 3 * x, lambda x: np.where(x < 1e4, 0.0, 3.0)), [3e20, 3e3], options).findings
+
+
+def passed_through(x):
+    return np.ones_like(x)
+
+
+@pytest.mark.parametrize("salt", range(8))
+def test_a_flat_part_that_ends_in_a_bend_is_no_tread(salt):
+    """A gradient that ignores where a function is clamped is wrong there, although long steps reach the part where it would be right. A
+    tread of stairs ends in a jump, as high as AD says of its length."""
+    options = Options(order=1, salt=salt)
+    assert seen(library(relu, passed_through), [-0.3, 1.2, -40.0], options).findings
+    assert seen(library(lambda x: np.clip(x, -1, 1), passed_through), [3.0, 0.2, 700.0], options).findings
+    assert not seen(library(relu, lambda x: (x > 0) * 1.0), [-0.3, 1.2, -40.0], options).findings
+
+
+# (numbers, salt) at which all fine steps stayed on one tread: beside one half a number of 1e-15 has a few units.
+ON_A_TREAD = [(np.full((), 2.13e-15), 708), (np.full(3, -7.41e-15), 536), (np.full(3, -6.3e-15), 301), (np.full((), -1.86e-15), 595)]
+
+
+@pytest.mark.parametrize("numbers, salt", ON_A_TREAD)
+def test_a_tread_that_climbs_as_ad_says_accuses_nobody(numbers, salt):
+    options = Options(order=1, salt=salt)
+    assert not seen(library(quantile, quantile_slope), numbers, options).findings
+    assert seen(library(quantile, lambda x: 9 * quantile_slope(x)), numbers, options).findings
+    assert seen(library(quantile, lambda x: -quantile_slope(x)), numbers, options).findings
+
+
+@pytest.mark.parametrize("numbers, salt", [(np.full((), 2.45e6), 183), (np.full((3, 4), 10100.0), 104), (np.full(3, 1.0001e4), 1)])
+def test_a_wave_is_a_wave_whatever_chance_does_and_up_to_where_its_value_begins_to_rest(numbers, salt):
+    options = Options(order=1, salt=salt)
+    assert not seen(library(fresnel, fresnel_slope), numbers, options).findings
+    assert seen(library(fresnel, lambda x: np.abs(fresnel_slope(x)) + 0.1), numbers, options).findings
+
+
+SOLVE = (
+    'x = tensor((3, 3), "float64", planted(normal(seed={}), {}, 2))\n'
+    'y = tensor((3, 3), "float64", planted(normal(seed={}), {}, 1))\nz = torch.mul(x, y)\n'
+)
+
+
+def solved(x, y):
+    return [np.linalg.solve(x, y)]
+
+
+def solved_tangents(xs, us):
+    return [np.linalg.solve(xs[0], us[1] - us[0] @ np.linalg.solve(*xs))]
+
+
+@pytest.mark.parametrize("text, salt", [(SOLVE.format(650, 1e-40, 81, -5e-324), 532), (SOLVE.format(229, -3e-6, 164, 5e-324), 655)])
+def test_numbers_out_of_range_are_moved_into_it(text, salt):
+    """A right-hand side of 5e-324 is rounded at every step of an elimination. Of the matrix's own size, it shows that AD is right; a
+    formula that is wrong is wrong there, too."""
+    options = Options(order=1, salt=salt)
+    assert not seen(ManyTarget(solved, solved_tangents), text, options).findings
+    assert seen(ManyTarget(solved, solved_tangents, reverse_factor=1.5), text, options).findings
+
+
+FAR_APART = 'x = tensor((3,), "float64", full(1.75e+71))\ny = tensor((3,), "float64", full({}))\nz = torch.mul(x, y)\n'
+
+
+def share(x, y):
+    return [x * (y / np.hypot(x, y)) ** 2]
+
+
+def share_tangents(xs, us):
+    a, b = (x / np.hypot(*xs) for x in xs)
+    return [b**2 * (b**2 - a**2) * us[0] + 2 * a**3 * b * us[1]]
+
+
+def test_a_square_of_a_quotient_that_vanishes_accuses_nobody():
+    """y / x is 1e-158 and its square has no digits left; a derivative of the same size with another factor is wrong at any y."""
+    assert not seen(ManyTarget(share, share_tangents), FAR_APART.format(-2.34e-87), Options(order=1, salt=702)).findings
+    wrong = ManyTarget(lambda x, y: [3 * x + 0 * y], lambda xs, us: [4 * us[0]])
+    assert seen(wrong, FAR_APART.format(-2.34e-87), Options(order=1, salt=702)).findings
+
+
+TINY = 'x = tensor((3,), "float64", listed([5e-324]))\ny = tensor((3,), "float64", listed([5e-324, -0.9, 0.4]))\nz = torch.mul(x, y)\n'
+
+
+@pytest.mark.parametrize("salt", range(8))
+def test_a_kink_beside_a_number_smaller_than_any_step_is_not_told_from_one_at_it(salt):
+    """The remainder of a number by itself, both 5e-324: no step shows more than what is to either side of zero. Beside it others are
+    judged, and so is a kink at zero itself."""
+    options = Options(order=1, salt=salt)
+    healthy = ManyTarget(lambda x, y: [np.remainder(x, y)], lambda xs, us: [us[0] - np.floor_divide(*xs) * us[1]])
+    wrong = ManyTarget(lambda x, y: [np.remainder(x, y)], lambda xs, us: [us[0] - 1.5 * np.floor_divide(*xs) * us[1]])
+    assert not seen(healthy, TINY, options).findings
+    assert seen(wrong, TINY, options).findings
+    assert seen(library(relu, lambda x: (x > 0) + 3.0 * (x == 0)), [0.0, 0.7], options).findings

@@ -38,6 +38,11 @@ ULPS = (1, 2, 3, 4, 6, 8)
 # Steps of an element in proportion to itself: over a thousandth a function moves far more than over its last places.
 OWN_STEPS = (2.0**-10, 2.0**-14, 2.0**-18)
 FRAYED = 0.1
+# No weight is below the one, and nothing may exceed the other.
+LIFT, LARGEST = 2.0**64, 1e290
+# Where a function begins to move is looked for between these steps, from the finest on, and then to this part of itself.
+TREAD_STEPS = tuple(2.0**k for k in (*range(-24, 3, 2), 8, 20, 40, 60, 80, *range(100, 331, 23)))
+TREAD_KNOWN = 1.001
 # A slope nearby that rounding may have moved by more than this part of the gap says nothing about a tie.
 BLURRED = 0.1
 # Slopes that grow by this over NEARBY have no bound; a few points show it.
@@ -113,11 +118,18 @@ def frayed(suspect: Suspect) -> bool:
     if np.iscomplexobj(suspect.value) or not np.isfinite(suspect.value) or abs(suspect.value) < 1e-290 or suspect.step == 0.0:
         return False
     reruns = suspect.trial.effort.reruns - 1 if suspect.line.numeric.value == 0.0 else 0
-    resting = itertools.islice(rounded_lines(suspect.line), reruns)
-    return any(_frays(suspect, at) for at in itertools.chain((suspect.line.at,), resting))
+    lift = _lift(suspect.trial)
+    resting = itertools.islice(rounded_lines(suspect.line, lift=lift), reruns)
+    return _frays(suspect, suspect.line.at) or any(_frays(suspect, at, lift) for at in resting)
 
 
-def _frays(suspect: Suspect, at: Callable[[float], Array]) -> bool:
+def _lift(trial: Trial) -> float:
+    """A factor for the weights: what moves by the smallest number there is must not vanish when it is weighed; 1 if it overflows."""
+    largest = max((float(np.abs(o).max(initial=0.0)) for o in trial.direct), default=0.0)
+    return LIFT if largest < LARGEST / LIFT else 1.0
+
+
+def _frays(suspect: Suspect, at: Callable[[float], Array], lift: float = 1.0) -> bool:
     value, step = suspect.value, suspect.step
     unit = float(np.spacing(np.abs(np.float64(value)))) * (suspect.trial.epsilon / DOUBLE_UNIT)
     with np.errstate(all="ignore"):
@@ -131,8 +143,39 @@ def _frays(suspect: Suspect, at: Callable[[float], Array]) -> bool:
         if not near or not far or not np.isfinite([*near, *far]).all():
             return False
         noise = NOISE * suspect.trial.epsilon * float(np.abs(here)[np.any([*near, *far], axis=0)].sum())
-        promised, farthest = abs(suspect.number) * unit / step, max(float(change.sum()) for change in far)
+        promised, farthest = lift * abs(suspect.number) * unit / step, max(float(change.sum()) for change in far)
     return bool(np.median([change.sum() for change in near]) > max(noise, FRAYED * farthest) and promised > farthest)
+
+
+@dataclass(frozen=True)
+class TreadEnd:
+    """Where a function that rests begins to move, in units of the line, and by how much it rises there, as the line runs."""
+
+    distance: float
+    rise: float
+
+
+def tread(line: Line) -> list[TreadEnd]:
+    """The ends of the tread on which a line rests at its point; none where it moves at once, or never."""
+    with np.errstate(all="ignore"):
+        return [end for end in (_tread_end(line, 1.0), _tread_end(line, -1.0)) if end is not None]
+
+
+def _tread_end(line: Line, sign: float) -> TreadEnd | None:
+    here = line.at(0.0)
+
+    def rests(t: float) -> bool:
+        return np.array_equal(line.at(sign * t), here)
+
+    moving = next((k for k, t in enumerate(TREAD_STEPS) if not rests(t)), 0)
+    if not moving:
+        return None
+    low, high = TREAD_STEPS[moving - 1], TREAD_STEPS[moving]
+    while high > TREAD_KNOWN * low:
+        middle = float(np.sqrt(low * high))
+        low, high = (middle, high) if rests(middle) else (low, middle)
+    there = line.at(sign * high)
+    return TreadEnd(high, sign * float((there - here).sum())) if there.shape == here.shape and np.isfinite(there).all() else None
 
 
 def jumping(line: Line, from_zero: bool) -> Array:
