@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from gradfuzz.oracles.evidence.case import Case
 from gradfuzz.oracles.evidence.narrowing import single
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, NONFINITE, PRECISION, Verdict
 from gradfuzz.program.model import Values
 from gradfuzz.targets.base.dtypes import UNITS
 from gradfuzz.targets.base.protocol import Outcome, Vec
-from gradfuzz.targets.base.scenario import FORWARD, Scenario
+from gradfuzz.targets.base.scenario import DIRECT, FORWARD, Scenario
 from gradfuzz.targets.base.widening import widened
 
 Array = Any
@@ -154,12 +155,23 @@ def _excused(
         return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, at_fault, f"overflow or underflow of {lowest}")
     if lowest in ("float16", "bfloat16"):
         return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, at_fault, f"rounding of {lowest} intermediates cannot be told apart")
+    if np.isfinite(number) and not _slope_of_its_own(twin, scenario):
+        return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, at_fault, "the derivative in float64 is not the slope of its function")
     if np.isfinite(number) and abs(number - wanted) < CLEARLY * bar:
         return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, at_fault, f"a loss of digits in {lowest}", wanted, number, bar)
     if np.isfinite(number) and abs(number - wanted) < SCATTERED * _scatter(trial, scenario, UNITS[lowest], number):
         reason = f"cancellation: in {lowest} the derivative changes as much from one input to the next"
         return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, at_fault, reason, wanted, number, bar)
     return None
+
+
+def _slope_of_its_own(twin: Trial, scenario: Scenario) -> bool:
+    """Whether differences in double precision bear out what the twin says, as far as they go: at a branch point they do not settle.
+
+    A wrong double says nothing about a single, and is a finding of its own.
+    """
+    line = Case(twin, 1, DIRECT, [scenario]).first
+    return line.numeric.usable and not line.numeric.growing and not line.wrong()
 
 
 def _scatter(trial: Trial, scenario: Scenario, unit: float, number: float) -> float:

@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-from gradfuzz.numdiff.ladder import SMALLEST
+from gradfuzz.numdiff.ladder import RATIO, SMALLEST
 from gradfuzz.oracles.evidence.line import Line
 from gradfuzz.oracles.evidence.narrowing import Suspect
 from gradfuzz.oracles.evidence.rounding import rounded_lines
@@ -43,8 +43,14 @@ LIFT, LARGEST = 2.0**64, 1e290
 # Where a function begins to move is looked for between these steps, from the finest on, and then to this part of itself.
 TREAD_STEPS = tuple(2.0**k for k in (*range(-24, 3, 2), 8, 20, 40, 60, 80, *range(100, 331, 23)))
 TREAD_KNOWN = 1.001
+# What has a bend there moves over half as much again five hundred times as far as over that part.
+FURTHER, JUMPED = 1.5, 0.1
 # A slope nearby that rounding may have moved by more than this part of the gap says nothing about a tie.
 BLURRED = 0.1
+# From rung to rung the slopes of a cusp grow by more than this: those of |x|**0.99 do.
+# At the element itself they may be larger than where they were seen last by so much more.
+STEEPENING_RUNGS, STEEPER = 5, 1.005
+CUSP = 4.0
 # Slopes that grow by this over NEARBY have no bound; a few points show it.
 GROWS, FEW = 10.0, 12
 
@@ -149,10 +155,14 @@ def _frays(suspect: Suspect, at: Callable[[float], Array], lift: float = 1.0) ->
 
 @dataclass(frozen=True)
 class TreadEnd:
-    """Where a function that rests begins to move, in units of the line, and by how much it rises there, as the line runs."""
+    """Where a function that rests begins to move, in units of the line, and by how much it rises there, as the line runs.
+
+    `jumps`: what moves there has moved at once by a good part of what it moves by further on; at a bend it would have hardly begun to.
+    """
 
     distance: float
     rise: float
+    jumps: bool
 
 
 def tread(line: Line) -> list[TreadEnd]:
@@ -174,8 +184,12 @@ def _tread_end(line: Line, sign: float) -> TreadEnd | None:
     while high > TREAD_KNOWN * low:
         middle = float(np.sqrt(low * high))
         low, high = (middle, high) if rests(middle) else (low, middle)
-    there = line.at(sign * high)
-    return TreadEnd(high, sign * float((there - here).sum())) if there.shape == here.shape and np.isfinite(there).all() else None
+    there, further = line.at(sign * high), line.at(sign * FURTHER * high)
+    if there.shape != here.shape or further.shape != here.shape or not np.isfinite(there).all():
+        return None
+    moved = there != here
+    jumps = float(np.abs(there - here)[moved].sum()) > JUMPED * float(np.abs(further - here)[moved].sum())
+    return TreadEnd(high, sign * float((there - here).sum()), jumps)
 
 
 def jumping(line: Line, from_zero: bool) -> Array:
@@ -202,6 +216,28 @@ def jumping(line: Line, from_zero: bool) -> Array:
                 jumped = jumped & (np.abs(near - far) < 0.1 * change)
             found |= jumped
     return found
+
+
+def steepening(suspect: Suspect) -> bool:
+    """Whether slopes to a side keep growing so that at steps of the element's own size they would reach what AD says: a cusp."""
+    line, number = suspect.line, suspect.number
+    last, rungs = line.numeric.steps[-STEEPENING_RUNGS:], line.numeric.rungs[-STEEPENING_RUNGS:]
+    if len(last) < STEEPENING_RUNGS or not suspect.value:
+        return False
+    # Of the function's values alone: so close to a cusp, what is measured as noise is the cusp.
+    floors, finest = np.array([float(f.sum()) for _, f in rungs]), last[-1][0] * suspect.step / float(np.abs(suspect.value))
+    with np.errstate(all="ignore"):
+        here = line.at(0.0)
+        for sign in (1.0, -1.0):
+            ends = [line.at(sign * t) for t, *_ in last]
+            if any(end.shape != here.shape for end in ends):
+                continue
+            slopes = np.array([float((end - here).sum()) / (sign * t) for end, (t, *_) in zip(ends, last)]) * np.sign(number)
+            growth = slopes[1:] / slopes[:-1]
+            reached = slopes[-1] * growth[-1] ** (np.log(finest) / np.log(RATIO))
+            if (slopes > 4 * floors).all() and (growth > STEEPER).all() and slopes[-1] < abs(number) <= CUSP * reached:
+                return True
+    return False
 
 
 def switches(line: Line) -> bool:
@@ -260,7 +296,7 @@ def _around(suspect: Suspect, distance: float, unit: float) -> Iterator[Slope]:
     step = distance * (1e-3 if unit <= DOUBLE_UNIT else 1e-2)
     elements = sum(x.size for x in trial.inputs)
     for index in range(trial.effort.points(elements)):
-        away = trial.direction(index + 1).arrays
+        away = _ranked(suspect, trial.direction(index + 1).arrays, index)
         ends = []
         for t in (step, -step):
             moved = Vec([np.asarray(distance * d + t * a) for d, a in zip(away, along.arrays)])
@@ -269,6 +305,21 @@ def _around(suspect: Suspect, distance: float, unit: float) -> Iterator[Slope]:
             continue
         change = ends[0] - ends[1]
         yield Slope(float(change.sum()) / (2 * step), 4 * unit * float(np.abs(ends[0])[change != 0].sum()) / step)
+
+
+def _ranked(suspect: Suspect, away: list[Array], turn: int) -> list[Array]:
+    """The direction with the element in its turn the smallest, the second, …, the largest of those that are equal to it: which of them a
+    function chooses may hang on that alone, and chance would leave out a rank now and then."""
+    index, flat = suspect.place
+    x = suspect.trial.inputs[index].reshape(-1)
+    equal = np.flatnonzero(x == x[flat])
+    if equal.size < 2 or suspect.trial.point.structures[index] is not None:
+        return away
+    moved = np.array(away[index], order="C")
+    numbers = moved.reshape(-1)
+    other = equal[np.argsort(numbers[equal].real)[turn % equal.size]]
+    numbers[[flat, other]] = numbers[[other, flat]]
+    return [moved if i == index else a for i, a in enumerate(away)]
 
 
 def at_zero(line: Line) -> bool:
