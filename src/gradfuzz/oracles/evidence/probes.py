@@ -57,11 +57,13 @@ GROWS, FEW = 10.0, 12
 
 @dataclass(frozen=True)
 class Slope:
-    """A difference quotient and what rounding of the function may have done to it; whether its step could be seen at all."""
+    """A difference quotient and what rounding of the function may have done to it; whether its step could be seen at all; how many units
+    in the last place it was, if so few."""
 
     value: float
     noise: float
     seen: bool = True
+    units: int = 0
 
 
 def slopes(line: Line, steps: Iterable[float]) -> list[Slope]:
@@ -110,7 +112,7 @@ def ulp_slopes(suspect: Suspect) -> list[Slope]:
             if there.shape != here.shape:
                 continue
             noise = (2 * line.epsilon * float((np.abs(here) + np.abs(there))[line.moving].sum()) + SMALLEST * here.size) / abs(t)
-            found.append(Slope(float((there - here).sum()) / t, noise))
+            found.append(Slope(float((there - here).sum()) / t, noise, units=units))
     return [s for s in found if np.isfinite(s.value)]
 
 
