@@ -582,6 +582,18 @@ def test_a_tie_is_broken_at_every_rank():
         assert seen(NumpyTarget(median_of_all, lambda x: [3 * seventh(x)[0]]), numbers, options).findings
 
 
+def test_a_tie_of_tiny_numbers_is_looked_at_with_steps_that_are_not_lost_beside_points_around():
+    text = 'x = tensor((2, 1, 5), "float64", planted(normal(seed=649), 1e-40, 2))\ny = torch.sin(x)\n'
+
+    def chosen(x, factor=1.0):
+        row = np.zeros((1, x.size))
+        row[0, np.argsort(x, axis=None)[x.size // 2]] = factor
+        return [row]
+
+    assert not seen(NumpyTarget(median_of_all, chosen), text, Options(order=1, salt=599)).findings
+    assert seen(NumpyTarget(median_of_all, lambda x: chosen(x, 3.0)), text, Options(order=1, salt=599)).findings
+
+
 def median_of_all(x):
     return np.sort(x, axis=None)[x.size // 2].reshape(1)
 

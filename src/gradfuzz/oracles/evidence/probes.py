@@ -51,6 +51,8 @@ BLURRED = 0.1
 # At the element itself they may be larger than where they were seen last by so much more.
 STEEPENING_RUNGS, STEEPER = 5, 1.005
 CUSP = 4.0
+# A direction that is shorter than others by more than this is stepped along as far as these.
+MUCH_LONGER = 1e3
 # Slopes that grow by this over NEARBY have no bound; a few points show it.
 GROWS, FEW = 10.0, 12
 
@@ -295,7 +297,7 @@ def _among(suspect: Suspect, distance: float, unit: float) -> bool:
 def _around(suspect: Suspect, distance: float, unit: float) -> Iterator[Slope]:
     """Slopes along the suspect's line at points so far off; those where the function changes its shape are left out."""
     trial, along = suspect.trial, suspect.line.along
-    step = distance * (1e-3 if unit <= DOUBLE_UNIT else 1e-2)
+    step = distance * (1e-3 if unit <= DOUBLE_UNIT else 1e-2) * _longer(suspect)
     elements = sum(x.size for x in trial.inputs)
     for index in range(trial.effort.points(elements)):
         away = _ranked(suspect, trial.direction(index + 1).arrays, index)
@@ -307,6 +309,14 @@ def _around(suspect: Suspect, distance: float, unit: float) -> Iterator[Slope]:
             continue
         change = ends[0] - ends[1]
         yield Slope(float(change.sum()) / (2 * step), 4 * unit * float(np.abs(ends[0])[change != 0].sum()) / step)
+
+
+def _longer(suspect: Suspect) -> float:
+    """How much longer steps must be at points around than along the line itself: a direction of 1e-40 is lost beside a point 1e-4 away."""
+    pairs = zip(suspect.line.along.arrays, suspect.trial.direction(1).arrays)
+    sizes = [(float(np.abs(a).max()), float(np.abs(d[a != 0]).max())) for a, d in pairs if a.any()]
+    own, away = (max(column) for column in zip(*sizes)) if sizes else (1.0, 1.0)
+    return away / own if away > MUCH_LONGER * own else 1.0
 
 
 def _ranked(suspect: Suspect, away: list[Array], turn: int) -> list[Array]:
