@@ -179,7 +179,8 @@ FUNCTIONS = (
     _binary("add", np.add, lambda x, y: (np.ones_like(x), np.ones_like(y))),
     _binary("multiply", np.multiply, lambda x, y: (y, x)),
     _binary("divide", np.divide, lambda x, y: (1 / y, -(x / y) / y)),
-    _binary("remainder", np.remainder, lambda x, y: (np.ones_like(x), -np.floor(x / y))),
+    # Not the floor of x / y: a quotient of -5e-324 by 2.7 vanishes, and with it the -1 that its floor is.
+    _binary("remainder", np.remainder, lambda x, y: (np.ones_like(x), -np.floor_divide(x, y))),
     _binary("hypot", np.hypot, lambda x, y: (x / _length(x, y), y / _length(x, y))),
     _binary("maximum", np.maximum, lambda x, y: ((x > y) + 0.5 * (x == y), (x < y) + 0.5 * (x == y))),
     _binary("arctan2", np.arctan2, lambda x, y: (y / _length(x, y) / _length(x, y), -x / _length(x, y) / _length(x, y))),

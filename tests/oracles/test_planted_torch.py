@@ -152,6 +152,16 @@ def test_a_tangent_that_half_precision_cannot_hold_is_no_finding(torch_target):
     assert broken and not any(s.findings for s in seen)
 
 
+def test_a_direction_too_long_for_half_precision_is_no_finding(torch_target):
+    """Directions are as long as the inputs. What overflows on the way along one of 600 is right along one of unit length."""
+    text = 'x = tensor((2,), "float16", listed([{}]))\ny = torch.mul(torch.div(x, {}), 0.001)\n'
+    long, unit = (parse(text.format(*numbers), torch_target.language) for numbers in (("30.0, 25.0", 0.001), ("0.3, 0.28", 0.00001)))
+    seen = [examine(torch_target, long, Options(1, salt=salt)) for salt in (7, 17, 28, 48, 52)]
+    assert not any(math.isfinite(s.trial.number(s.trial.outcome(FORWARD))) for s in seen) and not any(s.findings for s in seen)
+    # Along a direction that is no longer than one a tangent must not overflow on its way to an ordinary number.
+    assert any(examine(torch_target, unit, Options(1, salt=salt)).findings for salt in range(12))
+
+
 @pytest.mark.parametrize("name, scenario", [("wrong_third", "reverse-over-reverse-over-reverse"), ("healthy", "forward-over-forward")])
 def test_a_finding_goes_down_to_the_order_that_explains_it_and_no_other(torch_target, name, scenario):
     """Nested forward mode is wrong at order two, which says nothing of a third derivative in reverse mode."""

@@ -68,6 +68,14 @@ def test_mixed_derivatives_of_a_product_are_those_of_its_factors():
     assert [float(c) for c in found.c] == [45.0, 30.0, 9.0, 6.0]
 
 
+def test_a_function_of_two_numbers_by_its_gradient_keeps_its_identity_in_every_order():
+    """Owen's T at (h, a) and at (ah, 1/a) together are what normal distributions are, whichever of the two moves along which direction."""
+    h, a = variable(0.8, (1.0, 0.0, 1.0)), variable(1.7, (0.0, 1.0, 0.3))
+    wide, narrow = (of("ndtr", x) for x in (h, a * h))
+    both = FUNCTIONS["owens_t"](h, a)[()] + FUNCTIONS["owens_t"](a * h, 1 / a)[()]
+    assert all(close(x, y) for x, y in zip(both.c, ((wide + narrow) / 2 - wide * narrow).c))
+
+
 def test_constants_stay_constants_and_cost_nothing():
     assert (jet(2) * jet(3)).constant and variable(1.0, (0.0, 0.0)).constant
 

@@ -153,6 +153,24 @@ def test_a_formula_that_agrees_in_the_tail_alone_is_another_function(torch_targe
     assert "another function" in found["silent"]
 
 
+def off_by(value, slope):
+    """The library's value and its derivative here, each off by a factor."""
+
+    def tamper(measured):
+        measured["outputs"][0]["data"] = [value * number for number in measured["outputs"][0]["data"]]
+        return scaled(slope)(measured)
+
+    return tamper
+
+
+def test_a_value_that_is_off_here_is_no_reason_to_doubt_a_derivative_that_is_right(torch_target):
+    """Elsewhere it is the same function. Where both are off, nothing tells which function it is."""
+    text = AT.format(0.7, "cos(x)")
+    assert verdicts(ask(torch_target, text, ("reverse",), tamper=off_by(1.0001, 1.0))) == {"right"}
+    assert "another function" in ask(torch_target, text, ("reverse",), tamper=off_by(1.0001, 1.0001))["silent"]
+    assert verdicts(ask(torch_target, text, ("reverse",), tamper=off_by(1.0, 1.0001))) == {"wrong"}
+
+
 def test_a_formula_that_agrees_where_the_numbers_commute_is_another_function(torch_target, monkeypatch):
     from gradfuzz.targets.homes import home_of
 

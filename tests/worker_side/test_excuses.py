@@ -477,3 +477,225 @@ def test_whole_numbers_are_those_of_the_outputs_that_move():
         options = Options(order=1, salt=salt)
         assert not seen(library(np.round, np.zeros_like), [3e20, 2e14 + 0.3], options).findings
         assert seen(library(lambda x: 3 * x, lambda x: np.where(x < 1e4, 0.0, 3.0)), [3e20, 3e3], options).findings
+
+
+def passed_through(x):
+    return np.ones_like(x)
+
+
+@pytest.mark.parametrize("salt", range(8))
+def test_a_flat_part_that_ends_in_a_bend_is_no_tread(salt):
+    """A gradient that ignores where a function is clamped is wrong there, although long steps reach the part where it would be right. A
+    tread of stairs ends in a jump, as high as AD says of its length."""
+    options = Options(order=1, salt=salt)
+    assert seen(library(relu, passed_through), [-0.3, 1.2, -40.0], options).findings
+    assert seen(library(lambda x: np.clip(x, -1, 1), passed_through), [3.0, 0.2, 700.0], options).findings
+    assert not seen(library(relu, lambda x: (x > 0) * 1.0), [-0.3, 1.2, -40.0], options).findings
+
+
+# (numbers, salt) at which all fine steps stayed on one tread: beside one half a number of 1e-15 has a few units.
+# Of the last, one is so near to the pole that the two stairs beside it differ eightfold.
+ON_A_TREAD = [
+    (np.full((), 2.13e-15), 708), (np.full(3, -7.41e-15), 536), (np.full(3, -6.3e-15), 301), (np.full((), -1.86e-15), 595),
+    ('x = tensor((3, 4), "float64", scaled(normal(seed=485), 1e-15))\ny = torch.sin(x)\n', 43),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("numbers, salt", ON_A_TREAD)
+def test_a_tread_that_climbs_as_ad_says_accuses_nobody(numbers, salt):
+    options = Options(order=1, salt=salt)
+    assert not seen(library(quantile, quantile_slope), numbers, options).findings
+    assert seen(library(quantile, lambda x: 9 * quantile_slope(x)), numbers, options).findings
+    assert seen(library(quantile, lambda x: -quantile_slope(x)), numbers, options).findings
+
+
+@pytest.mark.parametrize("numbers, salt", [(np.full((), 2.45e6), 183), (np.full((3, 4), 10100.0), 104), (np.full(3, 1.0001e4), 1)])
+def test_a_wave_is_a_wave_whatever_chance_does_and_up_to_where_its_value_begins_to_rest(numbers, salt):
+    options = Options(order=1, salt=salt)
+    assert not seen(library(fresnel, fresnel_slope), numbers, options).findings
+    assert seen(library(fresnel, lambda x: np.abs(fresnel_slope(x)) + 0.1), numbers, options).findings
+
+
+SOLVE = (
+    'x = tensor((3, 3), "float64", planted(normal(seed={}), {}, 2))\n'
+    'y = tensor((3, 3), "float64", planted(normal(seed={}), {}, 1))\nz = torch.mul(x, y)\n'
+)
+
+
+def solved(x, y):
+    return [np.linalg.solve(x, y)]
+
+
+def solved_tangents(xs, us):
+    return [np.linalg.solve(xs[0], us[1] - us[0] @ np.linalg.solve(*xs))]
+
+
+@pytest.mark.parametrize("text, salt", [(SOLVE.format(650, 1e-40, 81, -5e-324), 532), (SOLVE.format(229, -3e-6, 164, 5e-324), 655)])
+def test_numbers_out_of_range_are_moved_into_it(text, salt):
+    """A right-hand side of 5e-324 is rounded at every step of an elimination. Of the matrix's own size, it shows that AD is right; a
+    formula that is wrong is wrong there, too."""
+    options = Options(order=1, salt=salt)
+    assert not seen(ManyTarget(solved, solved_tangents), text, options).findings
+    assert seen(ManyTarget(solved, solved_tangents, reverse_factor=1.5), text, options).findings
+
+
+FAR_APART = 'x = tensor((3,), "float64", full(1.75e+71))\ny = tensor((3,), "float64", full({}))\nz = torch.mul(x, y)\n'
+
+
+def share(x, y):
+    return [x * (y / np.hypot(x, y)) ** 2]
+
+
+def share_tangents(xs, us):
+    a, b = (x / np.hypot(*xs) for x in xs)
+    return [b**2 * (b**2 - a**2) * us[0] + 2 * a**3 * b * us[1]]
+
+
+def test_a_square_of_a_quotient_that_vanishes_accuses_nobody():
+    """y / x is 1e-158 and its square has no digits left; a derivative of the same size with another factor is wrong at any y."""
+    assert not seen(ManyTarget(share, share_tangents), FAR_APART.format(-2.34e-87), Options(order=1, salt=702)).findings
+    wrong = ManyTarget(lambda x, y: [3 * x + 0 * y], lambda xs, us: [4 * us[0]])
+    assert seen(wrong, FAR_APART.format(-2.34e-87), Options(order=1, salt=702)).findings
+
+
+TINY = 'x = tensor((3,), "float64", listed([5e-324]))\ny = tensor((3,), "float64", listed([5e-324, -0.9, 0.4]))\nz = torch.mul(x, y)\n'
+
+
+@pytest.mark.parametrize("salt", range(8))
+def test_a_kink_beside_a_number_smaller_than_any_step_is_not_told_from_one_at_it(salt):
+    """The remainder of a number by itself, both 5e-324: no step shows more than what is to either side of zero. Beside it others are
+    judged, and so is a kink at zero itself."""
+    options = Options(order=1, salt=salt)
+    healthy = ManyTarget(lambda x, y: [np.remainder(x, y)], lambda xs, us: [us[0] - np.floor_divide(*xs) * us[1]])
+    wrong = ManyTarget(lambda x, y: [np.remainder(x, y)], lambda xs, us: [us[0] - 1.5 * np.floor_divide(*xs) * us[1]])
+    assert not seen(healthy, TINY, options).findings
+    assert seen(wrong, TINY, options).findings
+    assert seen(library(relu, lambda x: (x > 0) + 3.0 * (x == 0)), [0.0, 0.7], options).findings
+
+
+def test_a_tie_is_broken_at_every_rank():
+    """The median of twelve zeros: each of them is it at one point nearby of twelve, and chance alone would leave it out now and then."""
+    numbers = np.zeros((3, 4))
+    for salt in range(869, 873):
+        options = Options(order=1, salt=salt)
+        assert not seen(NumpyTarget(median_of_all, seventh), numbers, options).findings
+        assert seen(NumpyTarget(median_of_all, lambda x: [3 * seventh(x)[0]]), numbers, options).findings
+
+
+def test_a_tie_of_tiny_numbers_is_looked_at_with_steps_that_are_not_lost_beside_points_around():
+    text = 'x = tensor((2, 1, 5), "float64", planted(normal(seed=649), 1e-40, 2))\ny = torch.sin(x)\n'
+
+    def chosen(x, factor=1.0):
+        row = np.zeros((1, x.size))
+        row[0, np.argsort(x, axis=None)[x.size // 2]] = factor
+        return [row]
+
+    assert not seen(NumpyTarget(median_of_all, chosen), text, Options(order=1, salt=599)).findings
+    assert seen(NumpyTarget(median_of_all, lambda x: chosen(x, 3.0)), text, Options(order=1, salt=599)).findings
+
+
+def median_of_all(x):
+    return np.sort(x, axis=None)[x.size // 2].reshape(1)
+
+
+def seventh(x):
+    row = np.zeros((1, x.size))
+    row[0, 6] = 1.0
+    return [row]
+
+
+LARGE_PAIR = 'x = tensor((3,), "float64", listed([3.1e19, -4.7e19, 8.3e18]))\na = tensor((3,), "float64", {})\nz = torch.mul(x, a)\n'
+
+
+def quotients(x, y):
+    return [np.floor_divide(x, y), np.remainder(x, y)]
+
+
+def quotient_tangents(factor):
+    return lambda xs, us: [0 * xs[0], factor * us[0] - np.floor_divide(*xs) * us[1]]
+
+
+@pytest.mark.parametrize("divisors", ["full(2.0)", "listed([0.31, -1.7, 0.9])"])
+def test_whole_numbers_are_weighed_output_by_output(divisors):
+    """A quotient of whole numbers looks like a straight line, and its remainder is nothing or noise: neither says anything. A straight line
+    beside them is judged."""
+
+    def beside(x, y):
+        return [*quotients(x, y), 3 * x]
+
+    def tangents(factor):
+        return lambda xs, us: [*quotient_tangents(1.0)(xs, us), factor * us[0]]
+
+    for salt in range(6):
+        options, text = Options(order=1, salt=salt), LARGE_PAIR.format(divisors)
+        assert not seen(ManyTarget(quotients, quotient_tangents(1.0)), text, options).findings
+        assert not seen(ManyTarget(beside, tangents(3.0)), text, options).findings
+        assert seen(ManyTarget(beside, tangents(4.0)), text, options).findings
+
+
+def cusp(x):
+    """Steeper and steeper towards zero; beside one, steps of 1e-17 are lost."""
+    return 1.0 + np.abs(x) ** 0.9
+
+
+def cusp_slope(x):
+    return 0.9 * np.sign(x) * np.abs(x) ** -0.1
+
+
+@pytest.mark.parametrize("salt", range(6))
+def test_a_cusp_beside_a_tiny_number_is_steeper_than_any_step_shows(salt):
+    """A bend there is as steep at one step as at another: what lies beyond its slopes is wrong."""
+    options = Options(order=1, salt=salt)
+    assert not seen(library(cusp, cusp_slope), [2e-16, 0.4, -1.0], options).findings
+    assert seen(library(lambda x: 1.0 + relu(x), lambda x: np.where(np.abs(x) < 1e-9, 3.0, x > 0)), [2e-16, 0.4, -1.0], options).findings
+
+
+def in_single(x):
+    """A softmax as some compute it whatever they are given."""
+    shares = np.exp(x).astype(np.float32)
+    return [(shares / shares.sum()).astype(np.float64)]
+
+
+def shares_tangents(xs, us):
+    shares = np.exp(xs[0]) / np.exp(xs[0]).sum()
+    return [shares * (us[0] - (shares * us[0]).sum())]
+
+
+def test_outputs_have_treads_of_their_own():
+    """In single precision inside, each share rests for another while: a stair of one of them is not the slope of their sum."""
+    text = 'x = tensor((6,), "float64", scaled(normal(seed=3), 3e-07))\ny = torch.sin(x)\n'
+    for salt in range(8):
+        options = Options(order=1, salt=salt)
+        assert not seen(ManyTarget(in_single, shares_tangents), text, options).findings
+
+
+def with_a_step(x):
+    """A straight line but for a step that is larger than the inputs and smaller than anything else."""
+    return 1.0 + x + 2e-14 * np.tanh(x / 1e-13)
+
+
+def with_a_step_slope(x):
+    return 1.0 + 0.2 / np.cosh(x / 1e-13) ** 2
+
+
+def test_steps_of_one_are_no_evidence_where_shorter_ones_see_another_slope():
+    """At 1e-14 rounding blurs steps of the inputs' size, and steps of one see the line alone. Where nothing happens in between, they are
+    evidence, and the only one there is."""
+    numbers, wrong = [3.1e-14, -2.7e-14], library(lambda x: 1.0 + x, with_a_step_slope)
+    assert not any(seen(library(with_a_step, with_a_step_slope), numbers, Options(order=1, salt=salt)).findings for salt in range(12))
+    assert all(seen(wrong, numbers, Options(order=1, salt=salt)).findings for salt in range(12))
+
+
+# Where roundings inside make a few slopes over the last places, or the finest step that moves anything, say what AD does by chance.
+INSIDE = {
+    "last places": (np.full((), 21.1), 798),
+    "last places near a pole": ('x = tensor((), "float64", close(normal(seed=603), 1e-06))\ny = torch.sin(x)\n', 575),
+    "one stair": (np.full((), 1e-8), 758),
+}
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_roundings_inside_excuse_no_bug(name):
+    numbers, salt = INSIDE[name]
+    assert seen(library(quantile, quantile_slope, reverse_factor=1.5), numbers, Options(order=1, salt=salt)).findings
+    assert not seen(library(quantile, quantile_slope), numbers, Options(order=1, salt=salt)).findings

@@ -145,7 +145,7 @@ REMAINDER = (
 )
 
 
-@pytest.mark.parametrize("salt", [0, 1, 2, 5])  # at 3 and 4 it is still accused; why was not found out
+@pytest.mark.parametrize("salt", range(12))  # at some salts the weights are so small that nothing would be left of the smallest number
 def test_stairs_that_fall_on_all_numbers_show_at_another_rounding(salt):
     """Every number is a multiple of 5e-324, and not of three times that. A function that rests at all roundings has no slope of one."""
     healthy = NumpyTarget(np.remainder, lambda x, y: [np.eye(2)])

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from gradfuzz.oracles.evidence.case import Case
 from gradfuzz.oracles.evidence.narrowing import single
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, NONFINITE, PRECISION, Verdict
 from gradfuzz.program.model import Values
 from gradfuzz.targets.base.dtypes import UNITS
 from gradfuzz.targets.base.protocol import Outcome, Vec
-from gradfuzz.targets.base.scenario import FORWARD, Scenario
+from gradfuzz.targets.base.scenario import DIRECT, FORWARD, Scenario
 from gradfuzz.targets.base.widening import widened
 
 Array = Any
@@ -80,6 +81,9 @@ def check_precision(trial: Trial, ran: dict[Scenario, Outcome]) -> list[Verdict]
         twins = twin.attempt(scenario, [direction])
         if isinstance(twins, Outcome) and abs(twin.number(twins) - wanted) <= bar:
             broken = had and not np.isfinite(number) and bar < abs(wanted) and _holds(twin, scenario, direction, LARGEST[lowest])
+            if broken and _right_along_shorter(trial, scenario, wanted, bar):
+                verdicts.append(Verdict(INCONCLUSIVE, "precision", PRECISION, 1, [scenario], f"a direction too long for {lowest}"))
+                continue
             excuse = None if broken else _excused(trial, twin, scenario, number, wanted, bar, lowest)
             verdicts.append(excuse or _wrong(scenario, number, wanted, bar, lowest))
         else:
@@ -132,6 +136,16 @@ def _holds(twin: Trial, scenario: Scenario, direction: Vec, largest: float) -> b
     return all(isinstance(o, Outcome) and abs(twin.number(o)) < largest / ROOM for o in outcomes)
 
 
+def _right_along_shorter(trial: Trial, scenario: Scenario, wanted: float, bar: float) -> bool:
+    """Whether a derivative is right along the same direction at unit length: directions are as long as the inputs, and what overflows
+    beside that length alone is nobody's mistake. Halving is exact, so that nothing else changes."""
+    arrays = trial.direction(0).arrays
+    longest = max((float(np.abs(a).max()) for a in arrays if a.size), default=0.0)
+    factor = 2.0 ** -np.ceil(np.log2(longest)) if 1.0 < longest < np.inf else 1.0
+    outcome = trial.attempt(scenario, [Vec([np.asarray(factor * a) for a in arrays])]) if factor < 1.0 else None
+    return isinstance(outcome, Outcome) and abs(trial.number(outcome) / factor - wanted) <= CLEARLY * bar
+
+
 def _excused(
     trial: Trial, twin: Trial, scenario: Scenario, number: float, wanted: float, bar: float, lowest: str
 ) -> Verdict | None:  # fmt: skip
@@ -141,12 +155,23 @@ def _excused(
         return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, at_fault, f"overflow or underflow of {lowest}")
     if lowest in ("float16", "bfloat16"):
         return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, at_fault, f"rounding of {lowest} intermediates cannot be told apart")
+    if np.isfinite(number) and not _slope_of_its_own(twin, scenario):
+        return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, at_fault, "the derivative in float64 is not the slope of its function")
     if np.isfinite(number) and abs(number - wanted) < CLEARLY * bar:
         return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, at_fault, f"a loss of digits in {lowest}", wanted, number, bar)
     if np.isfinite(number) and abs(number - wanted) < SCATTERED * _scatter(trial, scenario, UNITS[lowest], number):
         reason = f"cancellation: in {lowest} the derivative changes as much from one input to the next"
         return Verdict(INCONCLUSIVE, "precision", PRECISION, 1, at_fault, reason, wanted, number, bar)
     return None
+
+
+def _slope_of_its_own(twin: Trial, scenario: Scenario) -> bool:
+    """Whether differences in double precision bear out what the twin says, as far as they go: at a branch point they do not settle.
+
+    A wrong double says nothing about a single, and is a finding of its own.
+    """
+    line = Case(twin, 1, DIRECT, [scenario]).first
+    return line.numeric.usable and not line.numeric.growing and not line.wrong()
 
 
 def _scatter(trial: Trial, scenario: Scenario, unit: float, number: float) -> float:

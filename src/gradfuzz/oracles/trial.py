@@ -190,13 +190,14 @@ class Trial:
             (w.conj() * r).real if r.dtype.kind == "c" or w.dtype.kind == "c" else w * as_double(r) for w, r in zip(weights, outcome.result)
         ]
 
-    def components(self, outcome: Outcome | Refusal) -> Array:
+    def components(self, outcome: Outcome | Refusal, v: Vec | None = None) -> Array:
         """The weighted result as one vector; NaN where the scenario refused or the shapes have come apart."""
         if isinstance(outcome, Refusal):
             return np.array([np.nan])
-        if not outcome.contracted and any(w.shape != r.shape for w, r in zip(self.v.arrays, outcome.result)):
+        weights = self.v if v is None else v
+        if not outcome.contracted and any(w.shape != r.shape for w, r in zip(weights.arrays, outcome.result)):
             return np.array([np.nan])
-        parts = self.weighted(outcome)
+        parts = self.weighted(outcome, weights)
         return parts[0].ravel() if len(parts) == 1 else np.concatenate([p.ravel() for p in parts] or [np.zeros(0)])
 
     def line(self, scenario: Scenario, us: Sequence[Vec], along: Vec) -> Any:

@@ -151,6 +151,25 @@ def variable(value: Any, slopes: Sequence[Any]) -> Jet:
     return Jet(tuple(c))
 
 
+def by_gradient(value: Ball, slopes: Sequence[tuple[Jet, Jet]]) -> Jet:
+    """A function of several numbers by its value and its partial derivatives, each an argument with the derivative along it.
+
+    The coefficient of ε₁⋯εₖ is that of ε₂⋯εₖ in the derivative along ε₁, which the chain rule gives.
+    """
+    c = [value]
+    for mask in range(1, max(len(argument.c) for argument, _ in slopes)):
+        bit = mask & -mask
+        terms = [(slope * _along(argument, bit)).c for argument, slope in slopes if not argument.constant]
+        rest = [term[mask ^ bit] for term in terms]
+        c.append(sum(rest[1:], rest[0]))
+    return Jet(tuple(c))
+
+
+def _along(number: Jet, bit: int) -> Jet:
+    """The derivative of a jet along one ε: what is left of the coefficients that it belongs to."""
+    return Jet(tuple([ZERO if mask & bit else number.c[mask | bit] for mask in range(len(number.c))]))
+
+
 def together(real: Jet, imag: Jet) -> Jet:
     """real + i·imag"""
     return real + imag * Jet((acb(0, 1),))

@@ -34,6 +34,10 @@ SIDES_KNOWN = 1e-2
 # Functions have their features at the scale of one. Steps of the size of small inputs see rounding alone there, and beside large ones
 # the features are finer than any step of the ladder: then one begins where it ends.
 SMALL, LARGE = 0.1, 1e3
+# Between the inputs' own size and one, steps are asked from where rounding is this part of the slope, so many at most. Two that are this
+# many roundings away from what longer ones say contradict it.
+SETTLED_BETWEEN, MOST_BETWEEN = 0.1, 12
+CLEARLY = 4.0
 FINE_STEP = 2.0**-26
 # A direction is told entry by entry where it has so few; a script of one with more follows the trial's own, and may show nothing.
 MOST_ENTRIES = 256
@@ -138,7 +142,22 @@ class Line:
         found, ladder = estimate(self.at, self.at(0.0), self.epsilon, FIRST_STEP / self._size), self.ladder
         contradicted = ladder.usable and abs(found.value - ladder.value) > NUMERIC_BARS * (found.error + ladder.error)
         # Long steps around a pole or a corner cancel each other: the value at the point itself must be in line with them.
-        return found if settles(found) and not found.kink and not contradicted else None
+        return found if settles(found) and not found.kink and not contradicted and not self._otherwise_between(found) else None
+
+    def _otherwise_between(self, wide: Estimate) -> bool:
+        """Whether steps between the ladder's and these see another slope: a feature that is smaller than these and larger than the inputs,
+        as eigenvalues that are closer to each other than to anything else."""
+        # The rounding of the function as it is at the inputs' own scale: at the other, such a feature would count as noise.
+        noise = max(floor * t for t, _, floor in self.ladder.steps or wide.steps)
+        step, found = max(FIRST_STEP, CLEARLY * noise / (SETTLED_BETWEEN * abs(wide.value))), 0
+        for _ in range(MOST_BETWEEN):
+            if not step < min(t for t, *_ in wide.steps):
+                break
+            ahead, behind = self.at(step), self.at(-step)
+            if ahead.shape == behind.shape:
+                found += abs(float((ahead - behind).sum()) / (2 * step) - wide.value) > CLEARLY * noise / step
+            step *= RATIO
+        return found >= 2
 
     @cached_property
     def fine(self) -> Estimate | None:

@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-from gradfuzz.numdiff.ladder import SMALLEST
+from gradfuzz.numdiff.ladder import RATIO, SMALLEST
 from gradfuzz.oracles.evidence.line import Line
 from gradfuzz.oracles.evidence.narrowing import Suspect
 from gradfuzz.oracles.evidence.rounding import rounded_lines
@@ -38,19 +38,34 @@ ULPS = (1, 2, 3, 4, 6, 8)
 # Steps of an element in proportion to itself: over a thousandth a function moves far more than over its last places.
 OWN_STEPS = (2.0**-10, 2.0**-14, 2.0**-18)
 FRAYED = 0.1
+# No weight is below the one, and nothing may exceed the other.
+LIFT, LARGEST = 2.0**64, 1e290
+# Where a function begins to move is looked for between these steps, from the finest on, and then to this part of itself.
+TREAD_STEPS = tuple(2.0**k for k in (*range(-24, 3, 2), 8, 20, 40, 60, 80, *range(100, 331, 23)))
+TREAD_KNOWN = 1.001
+# What has a bend there moves over half as much again five hundred times as far as over that part.
+FURTHER, JUMPED = 1.5, 0.1
 # A slope nearby that rounding may have moved by more than this part of the gap says nothing about a tie.
 BLURRED = 0.1
+# From rung to rung the slopes of a cusp grow by more than this: those of |x|**0.99 do.
+# At the element itself they may be larger than where they were seen last by so much more.
+STEEPENING_RUNGS, STEEPER = 5, 1.005
+CUSP = 4.0
+# A direction that is shorter than others by more than this is stepped along as far as these.
+MUCH_LONGER = 1e3
 # Slopes that grow by this over NEARBY have no bound; a few points show it.
 GROWS, FEW = 10.0, 12
 
 
 @dataclass(frozen=True)
 class Slope:
-    """A difference quotient and what rounding of the function may have done to it; whether its step could be seen at all."""
+    """A difference quotient and what rounding of the function may have done to it; whether its step could be seen at all; how many units
+    in the last place it was, if so few."""
 
     value: float
     noise: float
     seen: bool = True
+    units: int = 0
 
 
 def slopes(line: Line, steps: Iterable[float]) -> list[Slope]:
@@ -99,7 +114,7 @@ def ulp_slopes(suspect: Suspect) -> list[Slope]:
             if there.shape != here.shape:
                 continue
             noise = (2 * line.epsilon * float((np.abs(here) + np.abs(there))[line.moving].sum()) + SMALLEST * here.size) / abs(t)
-            found.append(Slope(float((there - here).sum()) / t, noise))
+            found.append(Slope(float((there - here).sum()) / t, noise, units=units))
     return [s for s in found if np.isfinite(s.value)]
 
 
@@ -113,11 +128,18 @@ def frayed(suspect: Suspect) -> bool:
     if np.iscomplexobj(suspect.value) or not np.isfinite(suspect.value) or abs(suspect.value) < 1e-290 or suspect.step == 0.0:
         return False
     reruns = suspect.trial.effort.reruns - 1 if suspect.line.numeric.value == 0.0 else 0
-    resting = itertools.islice(rounded_lines(suspect.line), reruns)
-    return any(_frays(suspect, at) for at in itertools.chain((suspect.line.at,), resting))
+    lift = _lift(suspect.trial)
+    resting = itertools.islice(rounded_lines(suspect.line, lift=lift), reruns)
+    return _frays(suspect, suspect.line.at) or any(_frays(suspect, at, lift) for at in resting)
 
 
-def _frays(suspect: Suspect, at: Callable[[float], Array]) -> bool:
+def _lift(trial: Trial) -> float:
+    """A factor for the weights: what moves by the smallest number there is must not vanish when it is weighed; 1 if it overflows."""
+    largest = max((float(np.abs(o).max(initial=0.0)) for o in trial.direct), default=0.0)
+    return LIFT if largest < LARGEST / LIFT else 1.0
+
+
+def _frays(suspect: Suspect, at: Callable[[float], Array], lift: float = 1.0) -> bool:
     value, step = suspect.value, suspect.step
     unit = float(np.spacing(np.abs(np.float64(value)))) * (suspect.trial.epsilon / DOUBLE_UNIT)
     with np.errstate(all="ignore"):
@@ -131,8 +153,47 @@ def _frays(suspect: Suspect, at: Callable[[float], Array]) -> bool:
         if not near or not far or not np.isfinite([*near, *far]).all():
             return False
         noise = NOISE * suspect.trial.epsilon * float(np.abs(here)[np.any([*near, *far], axis=0)].sum())
-        promised, farthest = abs(suspect.number) * unit / step, max(float(change.sum()) for change in far)
+        promised, farthest = lift * abs(suspect.number) * unit / step, max(float(change.sum()) for change in far)
     return bool(np.median([change.sum() for change in near]) > max(noise, FRAYED * farthest) and promised > farthest)
+
+
+@dataclass(frozen=True)
+class TreadEnd:
+    """Where a function that rests begins to move, in units of the line, and by how much it rises there, as the line runs.
+
+    `jumps`: what moves there has moved at once by a good part of what it moves by further on; at a bend it would have hardly begun to.
+    """
+
+    distance: float
+    rise: float
+    jumps: bool
+
+
+def tread(line: Line) -> list[TreadEnd]:
+    """The ends of the tread on which a line rests at its point; none where it moves at once, or never."""
+    with np.errstate(all="ignore"):
+        return [end for end in (_tread_end(line, 1.0), _tread_end(line, -1.0)) if end is not None]
+
+
+def _tread_end(line: Line, sign: float) -> TreadEnd | None:
+    here = line.at(0.0)
+
+    def rests(t: float) -> bool:
+        return np.array_equal(line.at(sign * t), here)
+
+    moving = next((k for k, t in enumerate(TREAD_STEPS) if not rests(t)), 0)
+    if not moving:
+        return None
+    low, high = TREAD_STEPS[moving - 1], TREAD_STEPS[moving]
+    while high > TREAD_KNOWN * low:
+        middle = float(np.sqrt(low * high))
+        low, high = (middle, high) if rests(middle) else (low, middle)
+    there, further = line.at(sign * high), line.at(sign * FURTHER * high)
+    if there.shape != here.shape or further.shape != here.shape or not np.isfinite(there).all():
+        return None
+    moved = there != here
+    jumps = float(np.abs(there - here)[moved].sum()) > JUMPED * float(np.abs(further - here)[moved].sum())
+    return TreadEnd(high, sign * float((there - here).sum()), jumps)
 
 
 def jumping(line: Line, from_zero: bool) -> Array:
@@ -159,6 +220,28 @@ def jumping(line: Line, from_zero: bool) -> Array:
                 jumped = jumped & (np.abs(near - far) < 0.1 * change)
             found |= jumped
     return found
+
+
+def steepening(suspect: Suspect) -> bool:
+    """Whether slopes to a side keep growing so that at steps of the element's own size they would reach what AD says: a cusp."""
+    line, number = suspect.line, suspect.number
+    last, rungs = line.numeric.steps[-STEEPENING_RUNGS:], line.numeric.rungs[-STEEPENING_RUNGS:]
+    if len(last) < STEEPENING_RUNGS or not suspect.value:
+        return False
+    # Of the function's values alone: so close to a cusp, what is measured as noise is the cusp.
+    floors, finest = np.array([float(f.sum()) for _, f in rungs]), last[-1][0] * suspect.step / float(np.abs(suspect.value))
+    with np.errstate(all="ignore"):
+        here = line.at(0.0)
+        for sign in (1.0, -1.0):
+            ends = [line.at(sign * t) for t, *_ in last]
+            if any(end.shape != here.shape for end in ends):
+                continue
+            slopes = np.array([float((end - here).sum()) / (sign * t) for end, (t, *_) in zip(ends, last)]) * np.sign(number)
+            growth = slopes[1:] / slopes[:-1]
+            reached = slopes[-1] * growth[-1] ** (np.log(finest) / np.log(RATIO))
+            if (slopes > 4 * floors).all() and (growth > STEEPER).all() and slopes[-1] < abs(number) <= CUSP * reached:
+                return True
+    return False
 
 
 def switches(line: Line) -> bool:
@@ -214,10 +297,10 @@ def _among(suspect: Suspect, distance: float, unit: float) -> bool:
 def _around(suspect: Suspect, distance: float, unit: float) -> Iterator[Slope]:
     """Slopes along the suspect's line at points so far off; those where the function changes its shape are left out."""
     trial, along = suspect.trial, suspect.line.along
-    step = distance * (1e-3 if unit <= DOUBLE_UNIT else 1e-2)
+    step = distance * (1e-3 if unit <= DOUBLE_UNIT else 1e-2) * _longer(suspect)
     elements = sum(x.size for x in trial.inputs)
     for index in range(trial.effort.points(elements)):
-        away = trial.direction(index + 1).arrays
+        away = _ranked(suspect, trial.direction(index + 1).arrays, index)
         ends = []
         for t in (step, -step):
             moved = Vec([np.asarray(distance * d + t * a) for d, a in zip(away, along.arrays)])
@@ -226,6 +309,29 @@ def _around(suspect: Suspect, distance: float, unit: float) -> Iterator[Slope]:
             continue
         change = ends[0] - ends[1]
         yield Slope(float(change.sum()) / (2 * step), 4 * unit * float(np.abs(ends[0])[change != 0].sum()) / step)
+
+
+def _longer(suspect: Suspect) -> float:
+    """How much longer steps must be at points around than along the line itself: a direction of 1e-40 is lost beside a point 1e-4 away."""
+    pairs = zip(suspect.line.along.arrays, suspect.trial.direction(1).arrays)
+    sizes = [(float(np.abs(a).max()), float(np.abs(d[a != 0]).max())) for a, d in pairs if a.any()]
+    own, away = (max(column) for column in zip(*sizes)) if sizes else (1.0, 1.0)
+    return away / own if away > MUCH_LONGER * own else 1.0
+
+
+def _ranked(suspect: Suspect, away: list[Array], turn: int) -> list[Array]:
+    """The direction with the element in its turn the smallest, the second, …, the largest of those that are equal to it: which of them a
+    function chooses may hang on that alone, and chance would leave out a rank now and then."""
+    index, flat = suspect.place
+    x = suspect.trial.inputs[index].reshape(-1)
+    equal = np.flatnonzero(x == x[flat])
+    if equal.size < 2 or suspect.trial.point.structures[index] is not None:
+        return away
+    moved = np.array(away[index], order="C")
+    numbers = moved.reshape(-1)
+    other = equal[np.argsort(numbers[equal].real)[turn % equal.size]]
+    numbers[[flat, other]] = numbers[[other, flat]]
+    return [moved if i == index else a for i, a in enumerate(away)]
 
 
 def at_zero(line: Line) -> bool:

@@ -35,24 +35,26 @@ SCATTER_BARS = 8.0
 class Rounded:
     """The same Program with its inputs rounded otherwise, those that are not differentiated included."""
 
-    def __init__(self, trial: Trial, pattern: int, units: float) -> None:
-        """Raises what the library does where a fixed input may not be moved."""
+    def __init__(self, trial: Trial, pattern: int, units: float, lift: float = 1.0) -> None:
+        """Raises what the library does where a fixed input may not be moved. `lift`: a factor for the weights of the outputs."""
         jitter = zip(trial.jitter(pattern + 1).arrays, trial.inputs)
-        self._moved = [_by_units(units * trial.epsilon * j, units, x) for j, x in jitter]
+        self._moved = [_by_units(units * trial.epsilon * j, units, x, units * j < 0) for j, x in jitter]
         moved = _fixed_moved(trial, pattern, units)
         self._trial = trial if moved is None else Trial(trial.target, moved, trial.salt, trial.inputs, trial.effort)
-        self._trial.v = trial.v
+        self._v = Vec([np.asarray(lift * w) for w in trial.v.arrays])
 
     def components(self, scenario: Scenario, us: Sequence[Vec], along: Vec, t: float) -> Array:
         """The weighted components of a scenario at t·along from here."""
         step = Vec([np.asarray(t * d + moved) for d, moved in zip(along.arrays, self._moved)])
-        return self._trial.components(self._trial.attempt(scenario, us, step, 1.0))
+        return self._trial.components(self._trial.attempt(scenario, us, step, 1.0, self._v), self._v)
 
 
-def _by_units(moved: Array, units: float, x: Array) -> Array:
+def _by_units(moved: Array, units: float, x: Array, back: Array) -> Array:
     """A move by a few units. Below the normal numbers one unit is the same for all, and 5e-324 is known to no better than itself; it is
-    moved away from zero, which no rounding crosses."""
-    return np.where((moved == 0) & (x != 0), np.copysign(units * SMALLEST, np.real(x)), moved)
+    moved away from zero, which no rounding crosses. What would move `back` moves twice as far instead: else equal numbers would stay equal,
+    and what cancels between them would be steady."""
+    away = np.where(back, 2 * units, units) * SMALLEST
+    return np.where((moved == 0) & (x != 0), np.copysign(away, np.real(x)), moved)
 
 
 def _fixed_moved(trial: Trial, pattern: int, units: float) -> Program | None:
@@ -65,7 +67,7 @@ def _fixed_moved(trial: Trial, pattern: int, units: float) -> Program | None:
         numbers = materialise(recipe)
         signs = np.sign(project(rng.standard_normal(recipe.shape), recipe.kept))
         numbers = numbers.astype(np.complex128 if numbers.dtype.kind == "c" else np.float64)
-        numbers = numbers + _by_units(units * trial.epsilon * np.abs(numbers) * signs, units, numbers)
+        numbers = numbers + _by_units(units * trial.epsilon * np.abs(numbers) * signs, units, numbers, units * signs < 0)
         moved[name] = replace(recipe, values=Values("listed", (tuple(numbers.ravel().tolist()),)))
     return trial.program.with_inputs(moved) if moved else None
 
@@ -94,12 +96,12 @@ def _slopes(line: Line, pattern: int, sign: float, step: float) -> Iterator[floa
             yield float((ahead - behind).sum()) / (2 * step)
 
 
-def rounded_lines(line: Line, pattern: int = 0, sign: float = 1.0) -> Iterator[Numbers]:
+def rounded_lines(line: Line, pattern: int = 0, sign: float = 1.0, lift: float = 1.0) -> Iterator[Numbers]:
     """The line at other roundings of all inputs, those that it does not move included."""
     us = line.trial.directions(line.base.order)
     for units in UNITS:
         try:
-            there = Rounded(line.trial, pattern, sign * units)
+            there = Rounded(line.trial, pattern, sign * units, lift)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # outside the domain, most likely

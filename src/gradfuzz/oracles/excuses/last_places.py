@@ -8,6 +8,9 @@ from gradfuzz.oracles.excuses.base import BLIND, SUPPORTS, Excuse, Says
 
 # A slope over a few units takes a side if it comes this near to it, as a part of the gap between the sides.
 NEAR = 0.25
+# Inside, what is as large as the element is rounded once or twice, which moves the ends of a step by so many units. What that makes of a
+# smooth function is no structure.
+INNER_UNITS = 2.0
 
 
 def _element(suspect: Suspect) -> Says:
@@ -17,12 +20,13 @@ def _element(suspect: Suspect) -> Says:
     if slopes and suspect.number == 0.0 and sum(s.value == 0.0 for s in slopes) >= len(slopes) / 2:
         # Rounding makes a slope that is none into one, and not the other way round: to one side at least, this is a tread of stairs.
         return SUPPORTS if any(s.noise < 2 * abs(value) for s in slopes) else None
-    told = [s.value for s in slopes if s.noise < 0.1 * gap]
+    told = [s for s in slopes if s.noise < 0.1 * gap]
     if len(told) < 4:
         return None
-    if sum(abs(s - suspect.number) <= NEAR * gap for s in told) >= len(told) / 2:
+    if sum(abs(s.value - suspect.number) <= NEAR * gap for s in told) >= len(told) / 2:
         return SUPPORTS
-    return BLIND if sum(abs(s - value) > NEAR * gap for s in told) > len(told) / 2 else None
+    otherwise = (abs(s.value - value) > NEAR * gap + INNER_UNITS * abs(value) / s.units for s in told)
+    return BLIND if sum(otherwise) > len(told) / 2 else None
 
 
 EXCUSE = Excuse("last places", "steps of a few units in the last place say something else than longer ones", _element)

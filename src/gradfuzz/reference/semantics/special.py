@@ -8,7 +8,7 @@ from typing import Any
 from flint import acb, acb_series, arb
 
 from gradfuzz.reference.arrays import elementwise
-from gradfuzz.reference.jet import NAN, ZERO, Ball, Jet, Taylor, jet
+from gradfuzz.reference.jet import NAN, ZERO, Ball, Jet, Taylor, by_gradient, jet
 from gradfuzz.reference.semantics.choice import size_of
 from gradfuzz.reference.semantics.elementary import exp, log, log1p, whole
 from gradfuzz.reference.semantics.registry import analytic, each, meaning
@@ -198,6 +198,17 @@ def betainc(a: Jet, b: Jet, x: Jet) -> Jet:
     scale = p.lgamma() + q.lgamma() - (p + q).lgamma()
     taylor = by_slope(lambda y: y.beta_lower(p, q, regularized=1), lambda s: ((p - 1) * s.log() + (q - 1) * (1 - s).log() - scale).exp())
     return _along_last(b, _along_last(a, x.apply(taylor)))
+
+
+@each
+def owens_t(h: Jet, a: Jet) -> Jet:
+    """∫₀ᵃ exp(-h² (1 + x²)/2)/(1 + x²) dx / 2π; its slopes have closed forms."""
+    root, whole_turn = arb(2).sqrt(), 2 * arb.pi()
+    bell = (-(h * h) / 2).apply(exp)
+    share = acb.integral(lambda x, _: (-(h.value * h.value) * x * x / 2).exp() / (1 + x * x), acb(0), acb(a.value)).real
+    along_h = bell * (a * h / root).apply(erf) / -(2 * whole_turn.sqrt())
+    along_a = bell * (-(a * h) * (a * h) / 2).apply(exp) / (a * a + 1) / whole_turn
+    return by_gradient(bell.value * share / whole_turn, ((h, along_h), (a, along_a)))
 
 
 @each
