@@ -72,6 +72,8 @@ def shortening(finding: Finding) -> Shortening:
     asked = question(finding)
     if asked is None:
         return (yield from _erring(finding))
+    if too_long(finding.program):
+        return None  # whatever its entry is: nobody reads that many numbers
     besides: list[Any] = []
     while len(besides) < MOST_ELEMENTS:
         shown = (yield "pinpoint", {**asked, "besides": [*besides]}).get("shown")
@@ -145,7 +147,7 @@ def spellings(finding: Finding, shown: Mapping[str, Any]) -> Iterator[Short]:
     """Short scripts for an entry, to be tried in turn; none where it cannot be said shortly."""
     finding, shown = _called(_named(finding), shown)
     parts, along = parts_of(finding), shown["along"]
-    if any(place["name"] not in finding.program.inputs for place in along) or too_long(finding.program):
+    if any(place["name"] not in finding.program.inputs for place in along):
         return
     if any(place["direction"] and place["complex"] for place in along):
         return
