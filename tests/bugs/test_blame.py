@@ -19,7 +19,23 @@ def calling(name, *functions, kind="gradient", callers=2, **more):
     return made(f"torch.{name}", kind, calls=((f"lib.{name}", 1), *((f"lib.{function}", callers) for function in functions)), **more)
 
 
+def looping(function, **more):
+    """A finding of a loop that was given a function to do."""
+    text = f'x = tensor((2,), "float64", listed([0.5, 2.0]))\ny = jax.lax.scan(jax.numpy.{function}, x, x)\n'
+    passed = (("lib.scan", 40), (f"lib.{function}", 3))
+    return made("jax.lax.scan", target="jax", text=text, calls=passed, rules=("scan", "mul"), **more)
+
+
+def composite(name, *functions, **more):
+    """A finding of a function of the same library that passes through others."""
+    text = f'x = tensor((2,), "float64", listed([0.5, 2.0]))\ny = jax.numpy.{name}(x)\n'
+    passed = ((f"lib.{name}", 1), *((f"lib.{function}", 40) for function in functions))
+    return made(f"jax.numpy.{name}", target="jax", text=text, calls=passed, rules=("mul", *functions), **more)
+
+
 ONE = [
+    ("a function, and a loop that was given it", [composite("hypot"), looping("hypot")]),
+    ("a loop that was given one function, at two orders", [looping("hypot"), looping("hypot", scenarios=["reverse-over-reverse"])]),
     ("a function and what calls it", [calling("unique"), calling("union", "unique", callers=30)]),
     ("what calls what calls it", [calling("sf", "cdf", "ndtr"), calling("cdf", "ndtr"), calling("ndtr")]),
     ("one function by two names", [
@@ -33,6 +49,9 @@ ONE = [
 ]  # fmt: skip
 
 TWO = [
+    ("loops that were given two functions", [looping("hypot"), looping("divmod", kind="accuracy")]),
+    ("a loop that was given one function, and what loops over something else", [looping("divmod"), composite("dawsn", "scan")]),
+    ("what loops, each over something of its own", [composite("dawsn", "scan"), composite("spence", "scan")]),
     ("functions that share machinery", [calling("binom", "promote", callers=20), calling("bernoulli", "promote", callers=20)]),
     ("a helper that most of the findings that use it show something else with", [
         calling("binom", "mul"), calling("norm", "mul", kind="nonfinite"), calling("sinc", "mul", scenarios=["forward"]),
@@ -84,6 +103,11 @@ def test_the_function_that_others_call_stands_for_the_bug():
     """However often the others were met: they are consequences."""
     (bug,) = bugs_of([calling("union", "unique", times=9), calling("values", "unique", "union"), calling("unique")])
     assert bug.leading.api == "torch.unique" and bug.id.startswith("bug-unique-")
+
+
+def test_what_a_loop_was_given_stands_for_the_bug():
+    (bug,) = bugs_of([looping("hypot", times=9), composite("hypot")])
+    assert bug.leading.api == "jax.numpy.hypot" and bug.id.startswith("bug-hypot-")
 
 
 def test_calls_are_kept_and_a_store_without_them_is_read():

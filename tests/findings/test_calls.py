@@ -50,3 +50,9 @@ def test_compiled_functions_and_what_a_decorator_puts_in_their_place_have_nothin
 def test_functions_of_python_are_run_where_that_costs_nothing(torch_target):
     found = passed(torch_target, "torch.nn.functional.gaussian_nll_loss", "torch.nn.functional.gaussian_nll_loss(x, x, x)")
     assert found == {"gaussian_nll_loss": 1}
+
+
+def test_what_a_call_is_given_is_told_however_many_lead_to_it(jax_target):
+    found = passed(jax_target, "jax.lax.reduce", "jax.lax.reduce(x, 0.0, jax.numpy.hypot, (0,))")
+    assert list(found)[:2] == ["reduce", "hypot"]
+    assert passed(jax_target, "jax.lax.reduce", "jax.lax.reduce(x, 0.0, jax.lax.div, (0,))")["div"] > MOST_CALLERS

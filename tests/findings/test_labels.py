@@ -231,3 +231,20 @@ def test_what_solvers_raise_is_known_whichever_function_shows_it(scenario, reaso
     assert found is not None and found.label == "known" and found.link.endswith(number)
     plain = label_for("jax", "jax.numpy.modf", "", replace(verdict, scenarios=[Scenario.named("reverse")], reason="TypeError"))
     assert plain is None or not plain.link.endswith(number)
+
+
+@pytest.mark.parametrize("call, number, kind, order, number_of_report", [
+    ("jax.numpy.nanstd(x)", 1.0, "nonfinite", 1, "11716"), ("jax.scipy.stats.sem(x)", 1.0, "nonfinite", 1, "11716"),
+    ("jax.scipy.stats.expon.cdf(x)", 40.0, "tail", 1, "39794"), ("jax.scipy.special.boxcox1p(x, -3.0)", 1e6, "tail", 1, "39794"),
+    ("jax.lax.lgamma(x)", -8.05, "accuracy", 2, "37635"), ("jax.lax.digamma(x)", -417.9, "kink", 1, "37635"),
+    ("jax.lax.digamma(x)", 417.9, "tail", 1, ""), ("jax.lax.lgamma(x)", -8.05, "accuracy", 1, ""),
+    ("jax.random.generalized_normal(jax.random.PRNGKey(0), x)", -1.0, "nonfinite", 1, "gamma.html"),
+    ("jax.random.generalized_normal(jax.random.PRNGKey(0), x)", 1e4, "nonfinite", 1, ""),
+    ("jax.random.generalized_normal(jax.random.PRNGKey(0), x)", 1e4, "gradient", 1, "gamma.html"),
+])  # fmt: skip
+def test_functions_of_jax_that_a_report_is_about_have_its_label(call, number, kind, order, number_of_report):
+    """By what they are made of, where it is at work, and nowhere else."""
+    program = parse(f'x = tensor((2,), "float64", full({number}))\ny = {call}\n', language_for("jax"))
+    verdict = made(program.api, kind, ["-over-".join(["reverse"] * order)]).verdict
+    label = label_for("jax", program.api, "", verdict, program, "0.11.2")
+    assert (label is not None and label.link.endswith(number_of_report)) if number_of_report else label is None

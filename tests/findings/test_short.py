@@ -10,6 +10,7 @@ import pytest
 
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.inside.controls import parameter_names
+from gradfuzz.findings.literals import too_long
 from gradfuzz.findings.script import folders_of
 from gradfuzz.findings.script_names import bound_names
 from gradfuzz.findings.short import MOST_LINES, SHORT, question, shortening, showed, spellings
@@ -192,6 +193,18 @@ def test_the_place_of_a_nan_is_looked_for_among_elements_and_nothing_else_is():
                 else:
                     answers = {"status": 0, "output": "reverse: 1.0\n"}
         assert end.value.value is None and not asked
+
+
+def test_nothing_is_asked_for_what_nobody_could_read():
+    """A hundred numbers that cannot be said otherwise; three dozen short ones can be written down, and so can any that count."""
+    for values, asked in (("uniform(0.0, 1.0, seed=1)", False), ("arange(1.0, 1.0)", True)):
+        program = parse(f'x = tensor((10, 10), "float64", {values})\ny = torch.sin(x)\n', language_for("torch"))
+        verdict = Verdict("disagree", "gradient", "gradient", 1, [Scenario.named("reverse")], "", 1.0, 2.0)
+        steps = shortening(Finding("torch", "2.13.0", "torch.sin", verdict, program, True))
+        assert (next(steps, None) is not None) == asked
+    numbers = ", ".join(f"{n % 9 - 4}.5" for n in range(36))
+    program = parse(f'x = tensor((2, 3, 6), "float64", listed([{numbers}]))\ny = torch.sin(x)\n', language_for("torch"))
+    assert not too_long(program)
 
 
 def test_no_variable_is_called_like_a_function_that_the_script_calls():

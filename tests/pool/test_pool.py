@@ -163,6 +163,18 @@ def test_a_job_that_wants_a_fresh_worker_leaves_nothing_behind():
         assert len(pool.workers) == 1
 
 
+def test_what_follows_a_script_is_run_where_it_showed_something():
+    with Pool(Launch("torch"), 1) as pool:
+
+        def then(end, source):
+            return pool.run("script", fresh=True, source=f"import sys\nprint('first')\nsys.exit({end})\n", then=source).data
+
+        shown = then(1, "print('then', 'sys' in globals())\n")
+        assert (shown["status"], shown["output"], shown["then"]) == (1, "first\n", {"status": 0, "output": "then False\n"})
+        assert "then" not in then(0, "print('then')\n")  # nothing was shown
+        assert then(1, "1 / 0\n")["status"] == 1 and "then" not in then(1, "1 / 0\n")  # no example, and the script stands
+
+
 def test_the_first_workers_can_do_what_later_ones_can():
     """What is imported only after the first ones were forked, they import themselves, behind their walls."""
     program = to_json(parse('x = tensor((3,), "float64", normal(seed=1))\ny = torch.log_softmax(x, 0)\n', language_for("torch")))

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.inside.calls import MOST_CALLERS
+from gradfuzz.program.model import Name, walk
 
 # Of the public functions that lead to a helper, and of those among the findings, at least these parts show what it is blamed for: the
 # helper's other callers may be right, untried, or go around the branch at fault.
@@ -21,29 +22,37 @@ def own(finding: Finding) -> str:
     return finding.calls[0][0] if finding.calls else ""
 
 
+def given(finding: Finding) -> tuple[str, ...]:
+    """Functions that its calls are given and pass through, by their last names: a loop does with numbers what it was given to do."""
+    passed = {name.rpartition(".")[2] for name, _ in finding.calls[1:]}
+    named = (node.path.rpartition(".")[2] for call in finding.program.calls() for node in walk(call) if isinstance(node, Name))
+    return tuple(name for name in dict.fromkeys(named) if name in passed)
+
+
 def calls(caller: Finding, callee: Finding) -> bool:
-    """Whether the function of one passes through that of the other."""
+    """Whether the function of one passes through that of the other. One that was given another does something else for everybody."""
     function = own(callee)
-    return bool(function) and function != own(caller) and any(name == function for name, _ in caller.calls)
+    passes = bool(function) and function != own(caller) and any(name == function for name, _ in caller.calls)
+    return passes and not given(callee)
 
 
 def one_function(a: Finding, b: Finding) -> bool:
     """Whether two APIs are one function by several names."""
-    return bool(a.calls) and own(a) == own(b)
+    return bool(a.calls) and own(a) == own(b) and given(a) == given(b)
 
 
 def by_function(findings: Sequence[Finding]) -> list[list[int]]:
-    """Positions of the findings of each function."""
-    found: dict[str, list[int]] = {}
+    """Positions of the findings of each function, and of what it was given."""
+    found: dict[tuple[str, ...], list[int]] = {}
     for i, finding in enumerate(findings):
         if finding.calls:
-            found.setdefault(own(finding), []).append(i)
+            found.setdefault((own(finding), *given(finding)), []).append(i)
     return list(found.values())
 
 
 def called(findings: Sequence[Finding]) -> Iterator[tuple[int, int]]:
     """Positions of findings such that the function of the first calls that of the second."""
-    at = {own(findings[members[0]]): members for members in by_function(findings)}
+    at = {own(findings[members[0]]): members for members in by_function(findings) if not given(findings[members[0]])}
     for i, finding in enumerate(findings):
         for name, _ in finding.calls[1:]:
             yield from ((i, j) for j in at.get(name, ()))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import combinations, permutations
 
-from gradfuzz.bugs.blame import by_function, called, calls, helpers, one_function
+from gradfuzz.bugs.blame import by_function, called, calls, given, helpers, one_function
 from gradfuzz.bugs.circumstances import mixed_types
 from gradfuzz.bugs.names import names_of, without_dimensions
 from gradfuzz.bugs.severity import EDGE, GRADES, POINT, REGION, Severity, as_shown
@@ -230,7 +230,7 @@ def _cause(finding: Finding) -> tuple[str, ...]:
         return (verdict.kind, who)
     if finding.mutates and not finding.rule and verdict.kind == GRADIENT and verdict.expected == 0:
         return ("unrecorded",)  # what was written over keeps its derivative, and no rule was at work: the write is not on the books
-    return ("wrong", who)
+    return ("wrong", f"{who} of {' and '.join(given(finding))}" if given(finding) else who)  # two that were given to one loop are two
 
 
 def run_together(name: str) -> str:

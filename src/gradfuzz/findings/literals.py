@@ -11,7 +11,7 @@ from gradfuzz.program.text import number_text
 from gradfuzz.program.values import materialise
 
 # More numbers than this nobody reads, and a line of more characters nobody pastes.
-MOST_NUMBERS, MOST_CHARACTERS = 64, 160
+MOST_NUMBERS, MOST_CHARACTERS = 64, 240
 # So many are written out even where they only count.
 FEW = 8
 COUNTING = Values("arange", (1.0, 1.0))

@@ -72,14 +72,16 @@ def shortening(finding: Finding) -> Shortening:
     asked = question(finding)
     if asked is None:
         return (yield from _erring(finding))
+    if too_long(finding.program):
+        return None  # whatever its entry is: nobody reads that many numbers
     besides: list[Any] = []
     while len(besides) < MOST_ELEMENTS:
         shown = (yield "pinpoint", {**asked, "besides": [*besides]}).get("shown")
         for short in spellings(finding, shown) if shown is not None else ():
-            answer = yield "script", {"source": short.script}
+            answer = yield "script", {"source": short.script, "then": short.example}
             proven = showed(short, answer.get("status"), str(answer.get("output", "")))
             if proven is not None:
-                return (yield from _exemplified(proven))
+                return _exemplified(proven, answer)
             if answer.get("status") == 0:
                 break  # it runs, and all is well there: that entry is another's NaN, however it is spelt
         if shown is None or finding.kind != NONFINITE or "spots" in asked:
@@ -91,19 +93,19 @@ def shortening(finding: Finding) -> Shortening:
 def _erring(finding: Finding) -> Shortening:
     """The same for an error, which has no entry."""
     for short in raising(finding):
-        answer = yield "script", {"source": short.script}
+        answer = yield "script", {"source": short.script, "then": short.example}
         proven = raised(finding, short, answer.get("status"), str(answer.get("output", "")))
         if proven is not None:
             asked = {"program": to_json(finding.program), "scenarios": finding.verdict.names, "kind": finding.kind}
             around = (yield "pinpoint", asked).get("context")
-            return (yield from _exemplified(replace(proven, context=Context.from_json(around)) if around else proven))
+            return _exemplified(replace(proven, context=Context.from_json(around)) if around else proven, answer)
     return None
 
 
-def _exemplified(short: Short) -> Shortening:
-    """With what its example prints, or without an example that does not run."""
-    answer = yield "script", {"source": short.example}
-    return replace(short, printed=str(answer["output"])) if answer.get("status") == 0 else replace(short, example="")
+def _exemplified(short: Short, answer: Mapping[str, Any]) -> Short:
+    """With what its example prints, which was run behind the script; or without an example that does not run."""
+    then = answer.get("then") or {}
+    return replace(short, printed=str(then["output"])) if then.get("status") == 0 else replace(short, example="")
 
 
 def shorten(pool: Executor, finding: Finding, limit: float) -> Short | None:
@@ -145,7 +147,7 @@ def spellings(finding: Finding, shown: Mapping[str, Any]) -> Iterator[Short]:
     """Short scripts for an entry, to be tried in turn; none where it cannot be said shortly."""
     finding, shown = _called(_named(finding), shown)
     parts, along = parts_of(finding), shown["along"]
-    if any(place["name"] not in finding.program.inputs for place in along) or too_long(finding.program):
+    if any(place["name"] not in finding.program.inputs for place in along):
         return
     if any(place["direction"] and place["complex"] for place in along):
         return

@@ -12,6 +12,7 @@ import numpy as np
 from gradfuzz.errors import ProgramError
 from gradfuzz.findings.inside.controls import Control, controls, parameter_names
 from gradfuzz.oracles.check import Options, examine
+from gradfuzz.oracles.effort import THRIFTY
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.verdict import AGREE, KINK
 from gradfuzz.program.model import Program
@@ -133,7 +134,7 @@ def _quiet(target: Target, program: Program, order: int) -> Iterator[tuple[Contr
         if control.trigger in known:
             continue
         try:
-            examination = examine(target, control.program.check(), Options(order))
+            examination = examine(target, control.program.check(), Options(order, effort=THRIFTY))
         except ProgramError:
             continue
         agreed = any(v.outcome == AGREE and v.order == order for v in examination.verdicts)

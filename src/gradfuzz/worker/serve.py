@@ -243,7 +243,18 @@ class Worker:
         return read_shard(self.target, job, self.progress)
 
     def do_script(self, job: Job) -> dict[str, Any]:
-        """Run a reproducer in this fresh process and say how it exits."""
+        """Run a reproducer in this fresh process and say how it exits. `then`: what follows it where it exits with 1, as every reproducer
+        does that shows something; what it has compiled is not compiled again."""
+        status, output = self._run_script(job["source"])
+        answer = {"status": status, "output": output, "environment": environment()}
+        if job.get("then") and status == 1:
+            with contextlib.suppress(Exception):  # what raises is no example
+                status, output = self._run_script(job["then"])
+                answer["then"] = {"status": status, "output": output}
+        return answer
+
+    def _run_script(self, source: str) -> tuple[Any, str]:
+        """How a script exits, and what it prints."""
         output = io.StringIO()
         status: Any = 0
         with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
@@ -252,11 +263,11 @@ class Worker:
                 # As a script's own module: a compiler looks up there what the functions that it follows are made of.
                 module = sys.modules["__main__"] = ModuleType("__main__")
                 name = "reproducer.py"
-                linecache.cache[name] = (len(job["source"]), None, job["source"].splitlines(True), name)  # or reads their text
-                exec(compile(job["source"], name, "exec"), vars(module))
+                linecache.cache[name] = (len(source), None, source.splitlines(True), name)  # or reads their text
+                exec(compile(source, name, "exec"), vars(module))
             except SystemExit as stop:
                 status = stop.code
-        return {"status": status, "output": without_paths(output.getvalue())[-4000:], "environment": environment()}
+        return status, without_paths(output.getvalue())[-4000:]
 
 
 def _numbers(trial: Trial, options: Options) -> dict[str, Any]:

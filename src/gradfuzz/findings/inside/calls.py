@@ -17,6 +17,7 @@ from typing import Any, Optional, cast
 
 from gradfuzz.errors import ProgramError
 from gradfuzz.findings.inside.documented import namespace
+from gradfuzz.findings.inside.given import functions_given
 from gradfuzz.program.language import Language
 from gradfuzz.program.model import Program
 from gradfuzz.targets.base.evaluate import resolve
@@ -34,21 +35,24 @@ DECORATORS = 8  # that a function may be behind
 def calls(target: Target, api: str, program: Program) -> list[tuple[str, int]]:
     """Functions that compute something on the way, the API's own first, each with how many public functions lead to it, itself included.
 
-    None where the API is no function of Python's.
+    Functions that a call is given come next, however many lead to them. None where the API is no function of Python's.
     """
     text = Text(target.language)
     own = text.own(api, target.language)
-    if not own:
-        return []
-    seen = _seen(target, program)
+    seen = _seen(target, program) if own else {}
     found = dict.fromkeys(code for code in own if code in seen)
+    if not found:
+        return []
+    given = {code for path in functions_given(target, program) for code in text.own(path, target.language) if code in seen}
+    found.update(dict.fromkeys(given))
     pending = list(found)
     for code in pending:
         fresh = [callee for callee in text.callees.get(code, ()) if callee in seen and callee not in found]
         found.update(dict.fromkeys(fresh))
         pending.extend(fresh)
     counted = ((code, text.leading(code)) for code in found if seen[code] and LOCAL not in text.names[code])
-    return [(text.names[code], callers) for code, callers in counted if callers <= MOST_CALLERS or code is pending[0]][:MOST_CALLS]
+    kept = {pending[0], *given}
+    return [(text.names[code], callers) for code, callers in counted if callers <= MOST_CALLERS or code in kept][:MOST_CALLS]
 
 
 def _seen(target: Target, program: Program) -> dict[CodeType, bool]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.findings.inside.documented import documented, undocumented
+from gradfuzz.findings.inside.given import by_itself
 from gradfuzz.findings.inside.neighbours import is_ordinary, neighbours, shares_of_one
 from gradfuzz.findings.inside.presentable import presentable
 from gradfuzz.findings.inside.public import public
@@ -119,7 +120,7 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
         near = next(filter(shows, neighbours(smallest, shares_of_one(target, smallest))), None)
         if near is not None and not is_ordinary(smallest):
             smallest = smaller(near)  # it shows at what people compute with: that is the example
-        api, named = public(target, suspicion.api, smallest, shows)
+        api, named = by_itself(target, *public(target, suspicion.api, smallest, shows), shows)
         smallest = presentable(target, api, smaller(named, api) if named != smallest else smallest, shows)
         return Smallest(smallest, tuple(kept), api, near is not None)
 

@@ -21,7 +21,7 @@ from gradfuzz.program.model import DISCRETE, Call, Expr, Let, Program, Ref, Tens
 from gradfuzz.program.values import materialise
 
 Predicate = Callable[[Program], bool]
-LISTED = 24
+LISTED = 48  # numbers that are rounded one by one: as many as a script can still write down
 # What numbers become, the best first; ordinary ones that are not special to most functions. Beside zeros that matter the others count up.
 PLAIN = (Values("arange", (1.0, 1.0)), Values("full", (2.0,)), Values("full", (0.5,)), Values("full", (1.0,)), Values("full", (0.0,)))
 ORDINARY = (2.0, 0.5, 1.0)
