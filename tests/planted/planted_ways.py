@@ -50,10 +50,37 @@ def rows(x):
     return square
 
 
+def rows_of_tape(x):
+    """The same where the tape itself runs once for many rows."""
+    square = x * x
+    if square.requires_grad:
+        square.register_hook(lambda g: g / 2 if torch._C._functorch.is_legacy_batchedtensor(g) else g)
+    return square
+
+
 def _rows(g):
     while torch._C._functorch.is_functorch_wrapped_tensor(g) and not torch._C._functorch.is_batchedtensor(g):
         g = torch._C._functorch.get_unwrapped(g)
     return len(torch._C._functorch.get_unwrapped(g)) if torch._C._functorch.is_batchedtensor(g) else 0
+
+
+def mixed(x, y):
+    """As if a batching rule dropped it where one of two has a batch."""
+    return _wrong(x, bool(_rows(x)) != bool(_rows(y))) * y
+
+
+def picked(x, i):
+    """As if it did where indices have one."""
+    return _wrong(x, bool(_rows(i)))[i]
+
+
+def picked_rightly(x, i):
+    return _wrong(x, False)[i]
+
+
+def linear(x):
+    """As if the part of a trace that is linear lacked something."""
+    return _wrong(x, torch.fx.experimental.proxy_tensor.get_proxy_mode() is not None)
 
 
 def strided(x):

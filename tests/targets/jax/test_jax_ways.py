@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 import pytest
 
 from gradfuzz.findings.finding import Finding
@@ -78,6 +80,84 @@ def test_the_script_shows_what_an_earlier_call_left_behind_and_a_healthy_twin_pa
         (tmp_path / "script.py").write_text(text)
         done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
         assert done.returncode == code, done.stdout + done.stderr
+
+
+_crooked = jax.custom_jvp(lambda x: x)  # the identity, whose derivative is not one
+_crooked.defjvp(lambda primals, tangents: (primals[0], 1.001 * tangents[0]))
+
+
+def _bent(outputs):
+    return jax.tree_util.tree_map(lambda o: _crooked(o) if jnp.issubdtype(o.dtype, jnp.inexact) else o, outputs)
+
+
+class _Bent:
+    """A reference that gives derivatives back wrongly."""
+
+    def __init__(self, start):
+        self.place = _new(start)
+
+    def __setitem__(self, index, value):
+        self.place[index] = value
+
+    def __getitem__(self, index):
+        return _bent(self.place[index])
+
+
+_new, _linearize = getattr(jax, "new_ref", None), jax.linearize
+
+
+def _pushed_wrongly(function, *xs):
+    outputs, push = _linearize(function, *xs)
+    return outputs, jax.tree_util.Partial(lambda push, *u: jax.tree_util.tree_map(lambda t: 1.001 * t, push(*u)), push)
+
+
+def _wrongly(function):
+    return lambda *args, **options: _bent(function(*args, **options))
+
+
+@pytest.mark.parametrize(("way", "room", "name", "wrong"), [
+    ("scanned-backwards", jax.lax, "scan", _wrongly(jax.lax.scan)),
+    ("mapped", jax.lax, "map", _wrongly(jax.lax.map)),
+    ("switched-batched", jax.lax, "cond", _wrongly(jax.lax.cond)),
+    ("referred", jax, "new_ref", _Bent),
+    ("outlived", jax, "linearize", _pushed_wrongly),
+])  # fmt: skip
+def test_what_a_transform_does_to_a_derivative_is_noticed(jax_target, way, room, name, wrong, monkeypatch):
+    if not hasattr(room, name):
+        pytest.skip("this release has none")
+    healthy = seen(jax_target, "jax.numpy.sin", way)
+    assert healthy.outcome == "agree" and ran(healthy, way)
+    monkeypatch.setattr(room, name, wrong)
+    jax_target.forget()
+    assert {v.kind for v in seen(jax_target, "jax.numpy.cos", way).findings} == {"way"}
+    jax_target.forget()
+
+
+def test_a_rule_for_taylor_series_is_held_against_forward_mode_at_both_orders(jax_target, monkeypatch):
+    from jax.experimental import jet
+
+    healthy = seen(jax_target, "jax.numpy.sin", "taylor", order=2)
+    assert healthy.outcome == "agree" and {s.order for s in ran(healthy, "taylor")} == {1, 2}
+    right = jet.jet_rules[jax.lax.cos_p]
+    monkeypatch.setitem(
+        jet.jet_rules, jax.lax.cos_p, lambda *a, **k: (lambda out: (out[0], [*out[1][:-1], 1.001 * out[1][-1]]))(right(*a, **k))
+    )
+    jax_target.forget()
+    found = seen(jax_target, "jax.numpy.cos", "taylor", order=2).findings
+    assert {v.kind for v in found} == {"way"} and {s.way for v in found for s in v.scenarios} == {"taylor"}
+
+
+def test_a_function_without_a_rule_for_taylor_series_is_not_asked_about(jax_target):
+    looked = seen(jax_target, "jax.numpy.sort", "taylor")
+    assert not looked.findings and not ran(looked, "taylor")
+
+
+def test_a_neighbour_outside_the_domain_is_nobodys_derivative(jax_target):
+    """Three quarters of a number that is just inside."""
+    text = 'x = tensor((2,), "float64", listed([1.1, 1.2]))\ny = jax.numpy.arccosh(x)'
+    for way in ("mapped", "switched-batched"):
+        looked = examine(jax_target, parse(text, jax_target.language), Options(1, ways=(way,)))
+        assert looked.outcome == "agree" and ran(looked, way)
 
 
 TWO = 'x = tensor((3,), "float64", uniform(0.5, 1.5, seed=1))\na = tensor((3,), "float64", uniform(0.5, 1.5, seed=2))\ny = {}(x, a)'

@@ -36,6 +36,7 @@ PLANTED_IN = {
     "batched": ("batched", "float64"),
     "rows": ("jacobian", "float64"),
     "strided": ("strided", "float64"),
+    "linear": ("linearized", "float64"),
     "checkpointed": ("checkpointed", "float64"),
     "autocast": ("autocast", "float32"),
     "deterministic": ("deterministic", "float64"),
@@ -205,6 +206,63 @@ def test_a_planted_bug_is_caught_and_its_healthy_twin_is_not(target, name):
     found = examine(target, program(target, f"planted_ways.{name}(x)", dtype), Options(1, only(name), ways=(way,))).findings
     assert found and {s.way for v in found for s in v.scenarios} == {way} and {v.kind for v in found} == {"way"}
     assert not examine(target, program(target, "planted_ways.healthy(x)", dtype), Options(1, ways=(way,))).findings
+
+
+TWO = X.format(dtype="float64") + 'a = tensor((2, 3), "float64", uniform(0.5, 1.5, seed=2))\ny = {}(x, a)\n'
+PICKED = X.format(dtype="float64") + 'i = tensor((2,), "int64", listed([1, 0]))\ny = {}(x, i)\n'
+
+
+@pytest.mark.parametrize(("text", "function", "healthy", "way"), [
+    (TWO, "mixed", "torch.mul", "batched-first"), (TWO, "mixed", "torch.mul", "batched-rest"),
+    (PICKED, "picked", "planted_ways.picked_rightly", "batched-rest"),
+])  # fmt: skip
+def test_of_several_tensors_some_have_a_batch(target, text, function, healthy, way, tmp_path):
+    made = parse(text.format(f"planted_ways.{function}"), target.language)
+    found = examine(target, made, Options(1, ways=(way,))).findings
+    assert found and {s.way for v in found for s in v.scenarios} == {way} and {v.kind for v in found} == {"way"}
+    seen = examine(target, parse(text.format(healthy), target.language), Options(1, ways=(way,)))
+    assert seen.outcome == "agree" and ran(seen, way), [v.reason for v in seen.findings]
+    for verdict in found:
+        written = script(Finding("torch", target.version, "planted", verdict, made, True, modules=("planted_ways",)))
+        assert _status(written, tmp_path) == 1
+        assert _status(written.replace(f"planted_ways.{function}(", f"{healthy}("), tmp_path) == 0
+
+
+def _status(text, folder):
+    (folder / "script.py").write_text(text)
+    environment = {**os.environ, "PYTHONPATH": str(PLANTED)}
+    return subprocess.run([sys.executable, "script.py"], cwd=folder, env=environment, capture_output=True).returncode
+
+
+def test_what_has_no_batch_is_not_written_to(target):
+    text = TWO.replace("{}(x, a)", "torch.Tensor.atan2_(x, a)")
+    seen = examine(target, parse(text, target.language), Options(1, ways=("batched-rest",)))
+    assert not seen.findings and not ran(seen, "batched-rest")
+
+
+@pytest.mark.parametrize(("name", "way"), [("checkpointed", "packed"), ("rows_of_tape", "rows")])
+def test_the_backward_pass_is_held_against_itself(target, name, way, tmp_path):
+    """With what it needs packed away, and for two rows at once."""
+    found = examine(target, program(target, f"planted_ways.{name}(x)"), Options(1, ways=(way,))).findings
+    assert [v.names for v in found] == [[f"{way} reverse"]]
+    made = Finding(
+        "torch", target.version, "planted", found[0], program(target, f"planted_ways.{name}(x)"), True, modules=("planted_ways",)
+    )
+    assert _status(script(made), tmp_path) == 1
+    assert _status(script(made).replace(f"planted_ways.{name}(", "planted_ways.healthy("), tmp_path) == 0
+
+
+@pytest.mark.parametrize("way", ["compiled-branched", "compiled-scanned", "compiled-mapped"])
+def test_control_flow_that_is_compiled_changes_nothing_and_what_does_is_noticed(target, way, tmp_path):
+    for call in ("torch.logsumexp(x, 1)", "torch.transpose(x, 0, 1)"):  # a view of what it is given, too
+        seen = examine(target, program(target, call), Options(1, ways=(way,)))
+        assert seen.outcome == "agree" and ran(seen, way), [v.reason for v in seen.findings]
+    made = program(target, "planted_ways.compiled(x)")
+    found = examine(target, made, Options(1, ways=(way,))).findings
+    assert {(v.kind, *v.names) for v in found} == {("way", f"{way} reverse")}
+    written = script(Finding("torch", target.version, "planted", found[0], made, True, modules=("planted_ways",)))
+    assert _status(written, tmp_path) == 1
+    assert _status(written.replace("planted_ways.compiled(", "planted_ways.healthy("), tmp_path) == 0
 
 
 # The same call again ---------------------------------------------------------------------------------------------------------

@@ -151,7 +151,8 @@ def _cheaper(options: Options, verdict: Verdict) -> Options:
     """Less effort, and of the scenarios the one that shows it, those that it begins with, and nested reverse mode below it, which the
     numeric side stands on: of order three there are eight nestings."""
     cheaper = replace(options, effort=SEARCHING)
-    if verdict.oracle not in ("gradient", "status") or verdict.order < LOWEST_NARROWED or options.ways or options.device:
+    plainly = not (options.ways or options.device or options.scenarios) and verdict.oracle in ("gradient", "status")
+    if not plainly or verdict.order < LOWEST_NARROWED or not verdict.scenarios:
         return cheaper
     modes = verdict.scenarios[0].modes
     needed = {Scenario(modes[:n]) for n in range(1, len(modes) + 1)} | {pure("r", n) for n in range(1, len(modes))}

@@ -6,6 +6,7 @@ gives what that function gives.
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, Callable
 
 import jax
@@ -43,6 +44,11 @@ def neighbour(arrays: Any) -> Any:
 
 def paired(arrays: Any, axis: int = 0) -> Any:
     return jax.tree_util.tree_map(lambda a: jnp.stack([a, (a * NEIGHBOUR).astype(a.dtype)], axis), arrays)
+
+
+def kept_apart(arrays: Any) -> Any:
+    """The same, of which the other member is a constant: what is not finite there is nobody's derivative."""
+    return jax.tree_util.tree_map(lambda a: jnp.stack([a, jax.lax.stop_gradient((a * NEIGHBOUR).astype(a.dtype))]), arrays)
 
 
 def nothing(call: Call, given: Given) -> tuple[Any, ...]:
@@ -109,6 +115,23 @@ def carried(call: Call, given: Given) -> Any:
     return tuple(o[-1] for o in jax.lax.scan(lambda carry, _: (carry, call(*carry)), given, None, length=2)[1])
 
 
+def scanned_backwards(call: Call, given: Given) -> Any:
+    """The last step of a `lax.scan` from the end, both turns of which are written out."""
+
+    def step(carry: Any, operands: Given) -> Any:
+        return carry + 1, call(*operands)
+
+    return _first(jax.lax.scan(step, 0, paired(given), reverse=True, unroll=2)[1])
+
+
+def mapped(call: Call, given: Given) -> Any:
+    """The first turn of `lax.map` in batches of two, one of three members being left over."""
+    if "batch_size" not in inspect.signature(jax.lax.map).parameters:
+        raise NotImplementedError("this release maps one by one")
+    three = jax.tree_util.tree_map(lambda a: jnp.concatenate([a, a[1:]]), kept_apart(given))
+    return _first(jax.lax.map(lambda operands: call(*operands), three, batch_size=2))
+
+
 def looped(call: Call, given: Given) -> Any:
     """The only turn of a `fori_loop`."""
     return jax.lax.fori_loop(0, 1, lambda _, carry: call(*given), nothing(call, given))
@@ -124,6 +147,27 @@ def switched(call: Call, given: Given) -> Any:
     """A branch of `lax.cond` that is chosen when it runs, whatever the numbers are."""
     low = jnp.asarray([jnp.sum(x).real < 1 for x in given])
     return jax.lax.cond(jnp.all(low | ~low), call, lambda *_: nothing(call, given), *given)
+
+
+def switched_batched(call: Call, given: Given) -> Any:
+    """A branch of `lax.cond` in `vmap`, which chooses another one for the other member: both are run, and one is selected."""
+    chosen = jnp.stack([jnp.bool_(True), jnp.bool_(False)])
+
+    def one(choice: Any, *operands: Any) -> Any:
+        return jax.lax.cond(choice, call, lambda *_: nothing(call, given), *operands)
+
+    return _first(jax.vmap(one)(chosen, *kept_apart(given)))
+
+
+def referred(call: Call, given: Given) -> Any:
+    """Read from references that the outputs were written to."""
+    if not hasattr(jax, "new_ref"):
+        raise NotImplementedError("this release has no references")
+    outputs = call(*given)
+    places = [jax.new_ref(jnp.zeros(o.shape, o.dtype)) for o in outputs]
+    for place, o in zip(places, outputs):
+        place[...] = o
+    return tuple(place[...] for place in places)
 
 
 # Solvers: floating outputs are their unknowns -----------------------------------------------------------------------------------

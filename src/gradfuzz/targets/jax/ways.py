@@ -68,6 +68,46 @@ def linearized(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors],
     return outputs, (inner(jax.linear_transpose(push, *us[0])(weights), us[0]),)
 
 
+def taylor(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
+    """Taylor mode by `jet`, which has rules of its own. Of order two it gives what is twice along one direction: two of them make any."""
+    from jax.experimental.jet import jet
+
+    def along(u: Tensors) -> Any:
+        series = [[d, *(jnp.zeros_like(d) for _ in modes[1:])] for d in u]
+        try:
+            return jet(lambda *inputs: tuple(function(inputs)), tuple(xs), series)
+        except Exception as error:  # few functions have such a rule, and not all that lack it say so
+            raise NotImplementedError(f"not by Taylor series: {str(error).splitlines()[0] if str(error) else error!r}") from None
+
+    if modes == ("f",):
+        outputs, found = along(us[0])
+        return outputs, tuple(terms[0] for terms in found)
+    if modes != ("f", "f"):
+        raise NotImplementedError("Taylor mode is forward mode")
+    (outputs, more), (_, less) = (along([a + sign * b for a, b in zip(*us)]) for sign in (1, -1))
+    return outputs, tuple((a[1] - b[1]) / 4 for a, b in zip(more, less))
+
+
+def outlived(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
+    """A compiled function gives the derivative away as a function, which another one calls."""
+    if len(modes) != 1:
+        raise NotImplementedError("there is one function to give away")
+
+    def forward(*inputs: Any) -> tuple[Any, ...]:
+        return tuple(function(inputs))
+
+    def giving(*inputs: Any) -> tuple[Any, Any]:
+        outputs, rest = (jax.linearize if modes == ("f",) else jax.vjp)(forward, *inputs)
+        if jax.tree_util.all_leaves([rest]):
+            raise NotImplementedError("this release gives a function that no other can take")
+        return outputs, rest
+
+    outputs, rest = jax.jit(giving)(*xs)
+    if modes == ("f",):
+        return outputs, jax.jit(lambda push, *u: push(*u))(rest, *us[0])
+    return outputs, (inner(jax.jit(lambda pull, w: pull(w))(rest, tuple(conjugate(w) for w in v)), us[0]),)
+
+
 def apart(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
     """Each input differentiated by itself, the others being constants: of their tangents rules are told that they are zero."""
     if len(xs) < 2:
@@ -166,6 +206,8 @@ WAYS: dict[str, Derivative] = {
     "batched-rest": batched_rest,
     "jacobian": jacobian,
     "linearized": linearized,
+    "taylor": taylor,
+    "outlived": outlived,
     "apart": apart,
     "batched-inside": around.around(around.batched_inside),
     "batched-first": around.around(around.batched_first),
@@ -175,9 +217,13 @@ WAYS: dict[str, Derivative] = {
     "sharded": around.around(around.sharded),
     "scanned": around.around(around.scanned),
     "carried": around.around(around.carried),
+    "scanned-backwards": around.around(around.scanned_backwards),
+    "mapped": around.around(around.mapped),
     "looped": around.around(around.looped),
     "turned": around.around(around.turned),
     "switched": around.around(around.switched),
+    "switched-batched": around.around(around.switched_batched),
+    "referred": around.around(around.referred),
     "solved": around.around(around.solved),
     "solved-counting": around.around(around.solved_counting),
     "rooted": around.around(around.rooted),
@@ -203,7 +249,7 @@ WAYS.update({
 })  # fmt: skip
 # Those that have no compiler around them: what they compile, they compile themselves.
 BY_HAND = (
-    EAGER, "again", "exported", "jitted-inside", "unjitted", "checked", "strict", "jvp-rule-eager", "vjp-rule-eager",
+    EAGER, "again", "outlived", "exported", "jitted-inside", "unjitted", "checked", "strict", "jvp-rule-eager", "vjp-rule-eager",
     "jvp-rule-jitted-inside", "vjp-rule-jitted-inside",
 )  # fmt: skip
 # Those of which a trace says nothing, or which compile when they are traced.

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 FACTOR, SHIFT = -1.25, 1.0
 # By what a hook multiplies gradients: a number that no mistake makes by itself.
 HOOK = 3.0
+# The other row of a Jacobian, in weights of the first.
+ROW = 0.75
 # Other shapes are looked for among this many; each costs a plain run.
 MOST_SHAPES = 4
 # By these words PyTorch says that a backward pass cannot be had any more.
@@ -92,6 +94,22 @@ def _inputs_overwritten(tape: Tape) -> None:
 
 def _outputs_overwritten(tape: Tape) -> None:
     _overwrite(tape.outputs)
+
+
+def rows(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
+    """Two rows of a Jacobian in one backward pass, which runs once for a batch of weights."""
+    if modes != ("r",) or v is None:
+        raise NotImplementedError("only reverse mode has rows")
+    leaves = [x.detach().requires_grad_() for x in xs]
+    with torch.enable_grad():
+        outputs = list(point.function([x.clone() for x in leaves]))
+    values = [to_numpy(o.detach().clone()) for o in outputs]
+    live = [(o, torch.stack([w, w * ROW]).to(o.dtype)) for o, w in zip(outputs, point.native_like(v)) if o.requires_grad]
+    if not live:
+        raise NoGradient("no output depends on a differentiable input")
+    pulled, weights = zip(*live)
+    found = torch.autograd.grad(pulled, leaves, weights, allow_unused=True, is_grads_batched=True)
+    return Outcome(values, [along([None if g is None else g[0] for g in found], us[0].arrays)], True)
 
 
 # Before the call -------------------------------------------------------------------------------------------------------------
@@ -211,6 +229,7 @@ def _other_shapes(point: TorchPoint) -> Iterator[tuple[Tensors, Tensors]]:
 
 FUNCTIONS = {"aliased": aliased, "compiled-aliased": aliased_later, "compiled-resized": resized, "compiled-hooked": hooked_later}
 DERIVATIVES = {
+    "rows": rows,
     "twice": between(Tape.pull),
     "overwritten": between(_inputs_overwritten),
     "overwritten-output": between(_outputs_overwritten),

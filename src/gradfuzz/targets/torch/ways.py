@@ -1,7 +1,8 @@
 """Other ways to the same derivatives. A way puts another function in F's place, or another derivative in that of the tape and dual numbers.
 
-What compiles is in compile.py, what a compiler would compute with in decompose.py, what calls another form of an operator in forms.py, what
-comes before or between calls in again.py, rules of a user's own in own_rule.py. A way that a release lacks is unsupported.
+What compiles is in compile.py, with control flow in flow.py, what a compiler would compute with in decompose.py, what calls another form of
+an operator in forms.py, what comes before or between calls in again.py, rules of a user's own in own_rule.py. A way that a release lacks
+is unsupported.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import torch
 from gradfuzz.targets.base.nesting import derivative as folded
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Modes
-from gradfuzz.targets.torch import again, decompose, forms
+from gradfuzz.targets.torch import again, decompose, flow, forms
 from gradfuzz.targets.torch.compile import (
     AROUND,
     BACKENDS,
@@ -158,6 +159,16 @@ def deterministic(point: TorchPoint) -> Function:
     return function
 
 
+def packed(point: TorchPoint) -> Function:
+    """What the backward pass needs is packed away as copies, and found again through hooks."""
+
+    def function(xs: Tensors) -> Any:
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t):
+            return point.function(xs)
+
+    return function
+
+
 def functionalized(point: TorchPoint) -> Function:
     """F without its writes in place."""
     if not any(call.func.endswith("_") for call in point.program.calls()):
@@ -228,6 +239,46 @@ def grad_of_vmap(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], 
         return tuple(o[0] for o in mapped(*[torch.stack([x, (x * NEIGHBOUR).to(x.dtype).detach()]) for x in inputs]))
 
     return folded(Transforms(), first, xs, modes, us, v)
+
+
+def grad_of_vmap_over_first(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Found:
+    """The derivative of `vmap` over the first of several inputs alone: rules for batches have a branch for each choice of them."""
+    _needed("vmap")
+    if len(xs) < 2:
+        raise NotImplementedError("there is one input only")
+    mapped = functional.vmap(lambda *inputs: tuple(point.function(inputs)), in_dims=(0, *(None for _ in xs[1:])), randomness="same")
+
+    def first(inputs: Tensors) -> Any:
+        return tuple(o[0] for o in mapped(flow.paired(inputs[0]), *inputs[1:]))
+
+    return folded(Transforms(), first, xs, modes, us, v)
+
+
+def vmap_of_grad_over_rest(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Found:
+    """`vmap` of the derivative over all tensors but the first, those that are not differentiated (indices, masks) among them."""
+    _needed("vmap")
+    rest = [*xs[1:], *point.others()]
+    if not rest:
+        raise NotImplementedError("there is one tensor only")
+    if any(call.func.endswith("_") for call in point.program.calls()):
+        raise NotImplementedError("a batch cannot be written to what has none")
+
+    def one(*rest: torch.Tensor) -> Any:
+        inputs, others = (xs[0], *rest[: len(xs) - 1]), rest[len(xs) - 1 :]
+        outputs, result = folded(Transforms(), _tuple(point.given(others).function), inputs, modes, us, v)
+        return tuple(outputs or ()), tuple(result)
+
+    outputs, result = functional.vmap(one, randomness="same")(*map(flow.paired, rest))
+    return [o[0] for o in outputs] or None, [r[0] for r in result]
+
+
+def linearized(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Found:
+    """`torch.func.linearize`: the tangents' part of a trace, run by itself."""
+    _needed("linearize")
+    if modes != ("f",):
+        raise NotImplementedError("what is linear is pushed forward")
+    outputs, push = functional.linearize(lambda *z: tuple(point.function(z)), *xs)
+    return outputs, push(*us[0])
 
 
 def jacobian(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Found:
@@ -317,6 +368,7 @@ FUNCTIONS: dict[str, InPlaceOfF] = {
     "channels-last": laid_out("channels_last"),
     "strided": laid_out("strided"),
     "deterministic": deterministic,
+    "packed": packed,
     "functionalized": functionalized,
     "traced": traced,
     "in-place": forms.in_place,
@@ -325,12 +377,16 @@ FUNCTIONS: dict[str, InPlaceOfF] = {
     "sparse": forms.sparse,
     "jagged": forms.jagged,
     **again.FUNCTIONS,
+    **flow.FUNCTIONS,
 }
 DERIVATIVES: dict[str, InPlaceOfD] = {
     "functional": eagerly(by_transforms),
     "batched": eagerly(vmap_of_grad),
     "batched-inside": eagerly(grad_of_vmap),
+    "batched-first": eagerly(grad_of_vmap_over_first),
+    "batched-rest": eagerly(vmap_of_grad_over_rest),
     "jacobian": eagerly(jacobian),
+    "linearized": eagerly(linearized),
     "apart": apart,
     decompose.NAME: decompose.decomposed_as_it_runs,
     **{name: compiled(backend) for name, backend in BACKENDS.items()},
