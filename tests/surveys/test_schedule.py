@@ -133,6 +133,24 @@ def test_designs_go_on_in_every_other_round_until_nothing_is_left_of_them():
     assert all(sorted(r for index, r in rounds if index == first) == [0, 0, 2, 4] for first in range(0, 30, 3))
 
 
+@pytest.mark.parametrize("size", [1, 8])
+def test_a_seed_that_is_wrong_itself_gives_the_lead_to_one_that_is_not(size):
+    """api1 has such a first seed, api2 nothing else."""
+    astray = {3, 6, 7, 8}
+
+    def lesson(batch):
+        ran = (1 << (batch.cover.levels_met + 1)) - 1 if batch.cover is not None else 0
+        return Lesson(cover=None if batch.cover is None else Cover(levels=99, ran=ran), astray=batch.seed_index in astray)
+
+    batches = [b for b in run(Schedule(APIS, 0, family=size), FIRST_ROUND + 6 * ROUND, lesson) if b.cover is not None]
+    later = [b for b in batches if b.number >= FIRST_ROUND + ROUND]
+    leads = {api: {b.seed_index for b in later if APIS[b.seed_index] == api} for api in APIS}
+    assert (leads["api0"], leads["api1"]) == ({0}, {4})
+    assert leads["api2"] == {6} if size == 1 else 6 in leads["api2"]  # until the others have been looked at
+    met = [b.cover.levels_met for b in batches if b.seed_index == 4]
+    assert met[0] == 0 and met == sorted(met) and met[-1] > 0  # its design begins anew, and goes on
+
+
 def of_designs(batches, covers, lesson=dull):
     """Later batches that go on with designs, by API, where the first round has met these."""
 
