@@ -2,14 +2,23 @@
 
 import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from gradfuzz.bugs.names import Names
+from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.mutate.cover import Cover
+from gradfuzz.mutate.edits import Edit
+from gradfuzz.oracles.check import Options
+from gradfuzz.oracles.verdict import DISAGREE, GRADIENT, NONFINITE, STATUS, Verdict
+from gradfuzz.program import parse
 from gradfuzz.store import Lesson
 from gradfuzz.surveys.depth import DEEP_BATCH_EVERY, SWEPT_WAYS
+from gradfuzz.surveys.mutants import Running
 from gradfuzz.surveys.schedule import MOST_GROWN_OF_API, ROUND, Schedule, round_for
+from gradfuzz.targets.homes import language_for
+from gradfuzz.worker.depth import Depth
 
 APIS = [f"api{n // 3}" for n in range(30)]  # ten APIs with three seeds each
 FIRST_ROUND = len(APIS) + 10  # every seed, and the designs of ten APIs
@@ -327,3 +336,22 @@ def test_where_shapes_are_dear_some_operators_have_their_turns_with_their_part_a
     planned = [(schedule.apis[b.seed_index], b.swept) for b in run(schedule, 17, dull)]
     assert [swept for _, swept in planned] == [False] * 4 + [True] + [False] * 4 + [True, False] + [True] * 6
     assert planned[10] == ("other.a", False) and sorted(api for api, swept in planned if swept) == sorted(parts[0] + parts[1])
+
+
+@pytest.mark.parametrize(
+    ("edits", "kind", "order", "dtype", "astray"),
+    [
+        ((), NONFINITE, 1, "", True),
+        ((), GRADIENT, 1, "", True),
+        ((), GRADIENT, 2, "", False),  # its first derivative is right
+        ((), STATUS, 1, "", False),  # what raises in one mode hides nothing in the other
+        ((Edit("values", "x", None),), NONFINITE, 1, "", False),  # a mutant's fault
+        ((), GRADIENT, 1, "complex128", False),  # of another type than the seed's own
+    ],
+)
+def test_a_seed_is_astray_where_its_own_first_derivative_is_wrong(edits, kind, order, dtype, astray):
+    batch = replace(Schedule(["api"], 0).batch(0), dtype=dtype)
+    verdict = Verdict(DISAGREE, "gradient", kind, order)
+    seed = parse('x = tensor((2,), "float64", normal(seed=1))\ny = torch.sin(x)\n', language_for("torch"))
+    told = Suspicion("api", seed, edits, Options(), verdict)
+    assert Running(batch, Depth(), reports=[told]).astray is astray
