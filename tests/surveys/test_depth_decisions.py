@@ -46,8 +46,9 @@ def test_where_each_order_costs_a_compilation_it_is_less_deep():
 @pytest.mark.parametrize("depths", [PLAIN, COMPILED])
 def test_every_value_of_a_design_is_tried_by_itself_at_order_two(depths):
     """Where a compilation serves a family, too: its numbers cost no other."""
-    design, other = depths.batch(5, (), design=True), depths.batch(5, ())
+    design, glance, other = depths.batch(5, (), design=True), depths.batch(5, (), design=True, glance=True), depths.batch(5, ())
     assert {design.options(number, NOTHING, alone=True).order for number in range(8)} == {2}
+    assert {glance.options(number, NOTHING, alone=True).order for number in range(8)} == {2}
     assert {other.options(number, NOTHING, alone=True).order for number in range(8)} == {1, 2}
 
 

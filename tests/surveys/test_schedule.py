@@ -2,14 +2,23 @@
 
 import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from gradfuzz.bugs.names import Names
+from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.mutate.cover import Cover
+from gradfuzz.mutate.edits import Edit
+from gradfuzz.oracles.check import Options
+from gradfuzz.oracles.verdict import DISAGREE, GRADIENT, NONFINITE, STATUS, Verdict
+from gradfuzz.program import parse
 from gradfuzz.store import Lesson
 from gradfuzz.surveys.depth import DEEP_BATCH_EVERY, SWEPT_WAYS
+from gradfuzz.surveys.mutants import Running
 from gradfuzz.surveys.schedule import MOST_GROWN_OF_API, ROUND, Schedule, round_for
+from gradfuzz.targets.homes import language_for
+from gradfuzz.worker.depth import Depth
 
 APIS = [f"api{n // 3}" for n in range(30)]  # ten APIs with three seeds each
 FIRST_ROUND = len(APIS) + 10  # every seed, and the designs of ten APIs
@@ -131,6 +140,24 @@ def test_designs_go_on_in_every_other_round_until_nothing_is_left_of_them():
     rounds = [(b.seed_index, 0 if b.number < FIRST_ROUND else 1 + (b.number - FIRST_ROUND) // ROUND) for b in designed]
     assert {index for index, _ in rounds} == {0, 3, 6, 9, 12, 15, 18, 21, 24, 27}
     assert all(sorted(r for index, r in rounds if index == first) == [0, 0, 2, 4] for first in range(0, 30, 3))
+
+
+@pytest.mark.parametrize("size", [1, 8])
+def test_a_seed_that_is_wrong_itself_gives_the_lead_to_one_that_is_not(size):
+    """api1 has such a first seed, api2 nothing else."""
+    astray = {3, 6, 7, 8}
+
+    def lesson(batch):
+        ran = (1 << (batch.cover.levels_met + 1)) - 1 if batch.cover is not None else 0
+        return Lesson(cover=None if batch.cover is None else Cover(levels=99, ran=ran), astray=batch.seed_index in astray)
+
+    batches = [b for b in run(Schedule(APIS, 0, family=size), FIRST_ROUND + 6 * ROUND, lesson) if b.cover is not None]
+    later = [b for b in batches if b.number >= FIRST_ROUND + ROUND]
+    leads = {api: {b.seed_index for b in later if APIS[b.seed_index] == api} for api in APIS}
+    assert (leads["api0"], leads["api1"]) == ({0}, {4})
+    assert leads["api2"] == {6} if size == 1 else 6 in leads["api2"]  # until the others have been looked at
+    met = [b.cover.levels_met for b in batches if b.seed_index == 4]
+    assert met[0] == 0 and met == sorted(met) and met[-1] > 0  # its design begins anew, and goes on
 
 
 def of_designs(batches, covers, lesson=dull):
@@ -309,3 +336,22 @@ def test_where_shapes_are_dear_some_operators_have_their_turns_with_their_part_a
     planned = [(schedule.apis[b.seed_index], b.swept) for b in run(schedule, 17, dull)]
     assert [swept for _, swept in planned] == [False] * 4 + [True] + [False] * 4 + [True, False] + [True] * 6
     assert planned[10] == ("other.a", False) and sorted(api for api, swept in planned if swept) == sorted(parts[0] + parts[1])
+
+
+@pytest.mark.parametrize(
+    ("edits", "kind", "order", "dtype", "astray"),
+    [
+        ((), NONFINITE, 1, "", True),
+        ((), GRADIENT, 1, "", True),
+        ((), GRADIENT, 2, "", False),  # its first derivative is right
+        ((), STATUS, 1, "", False),  # what raises in one mode hides nothing in the other
+        ((Edit("values", "x", None),), NONFINITE, 1, "", False),  # a mutant's fault
+        ((), GRADIENT, 1, "complex128", False),  # of another type than the seed's own
+    ],
+)
+def test_a_seed_is_astray_where_its_own_first_derivative_is_wrong(edits, kind, order, dtype, astray):
+    batch = replace(Schedule(["api"], 0).batch(0), dtype=dtype)
+    verdict = Verdict(DISAGREE, "gradient", kind, order)
+    seed = parse('x = tensor((2,), "float64", normal(seed=1))\ny = torch.sin(x)\n', language_for("torch"))
+    told = Suspicion("api", seed, edits, Options(), verdict)
+    assert Running(batch, Depth(), reports=[told]).astray is astray

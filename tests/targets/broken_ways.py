@@ -5,6 +5,7 @@ BROKEN = {
         "rooted-counting": "https://github.com/jax-ml/jax/issues/24295",
         "integrated-counting": "https://github.com/jax-ml/jax/issues/16517",
     },
+    "torch": {"rule-nested": "https://github.com/pytorch/pytorch/issues/197867"},
     "tensorflow": {"rule-vectorized-inside": "docs/found/ways-tensorflow-2.21.0.md"},
 }
 

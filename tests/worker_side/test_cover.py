@@ -169,6 +169,21 @@ def test_what_shows_nothing_alone_comes_after_what_may_show_something():
     assert known.blind == 1 << 7 and any(hidden) and hidden == sorted(hidden)
 
 
+def test_pairs_that_fail_most_often_come_by_themselves_before_wide_rows():
+    inputs = 'x = tensor((4,), "float64", normal(seed=1))\na = tensor((4,), "float64", normal(seed=2))\n'
+    program = parse(f"{inputs}y = torch.lerp(x, a, 0.5)\n", language_for("torch"))
+    size = Design(program, menu, Cover()).size
+    design = Design(program, menu, Cover(size, ran=(1 << size) - 1))
+    words = [f"{factor.name}: {name}" for factor in design.factors for name, _ in factor.levels]
+    rows = [row for members in design.families() for row in members][1:]
+    first = next(number for number, row in enumerate(rows) if len(row) > 2)
+    early = {frozenset(words[level] for level in row) for row in rows[:first]}
+    assert frozenset({"numbers of x: zeros", "numbers of a: ones"}) in early
+    assert frozenset({"type: float32", "numbers of x: huge"}) in early
+    assert frozenset({"argument 2.2: 0.0", "numbers of a: zeros"}) in early
+    assert first < size / 2 and not any(set(row) <= set(other) for row in rows[:first] for other in rows[first:])
+
+
 def test_what_was_never_tried_alone_is_paired_last():
     known = Cover()
     for level in range(0, Design(PROGRAM, menu, Cover()).size, 2):

@@ -6,6 +6,9 @@ levels of many factors together, greedily those with the most pairs that nobody 
 they meet in another row, and if that is refused as well each of them is tried by itself. What was met is a bit in an integer, so that a
 whole API fits into a few hundred bytes; the rows of a batch depend on the bits at its beginning alone.
 
+In a wide row one level may hide what two others do: of low precision only first derivatives are examined, and of a constant input none. So
+the few pairs that fail most often, those of eager levels, come before all wide rows, each by itself.
+
 Generators of covering arrays take all factors at once and know of no refusals, and this runs beside the library, where nothing can be
 installed: hence a greedy one of our own, as AETG and its like are.
 """
@@ -126,13 +129,14 @@ class Design:
         waiting, suspected = self._waiting()
         alone = [(level,) for level in self._unmet()]
         if self.family == 1:
-            yield from ([row] for row in chain([()], alone, self._clear_rows(waiting), self._wide_rows(waiting), suspected))
+            eager = self._eager_rows(waiting, self._clear())
+            yield from ([row] for row in chain([()], alone, eager, self._clear_rows(waiting), self._wide_rows(waiting), suspected))
             return
         own = [level for level, factor in enumerate(self._factor_of) if not self.factors[factor].shared]
         shared = [level for level, factor in enumerate(self._factor_of) if self.factors[factor].shared]
         # Of a family that shows much the rest is left out: what there is little of comes first.
-        rare = sorted((row for row in alone if row[0] in own), key=lambda row: len(self.factors[self._factor_of[row[0]]].levels))
-        yield [(), *rare]
+        rare = sorted((row for row in alone if row[0] in own), key=lambda row: self._rarity(row[0]))
+        yield [(), *rare, *self._eager_rows(waiting, own)]
         for row in chain(self._wide_rows(waiting, shared), suspected, (row for row in alone if row[0] in shared)):
             members = [row]
             while len(members) < self.family:
@@ -144,6 +148,20 @@ class Design:
             yield members
         between = [bits & sum(1 << level for level in own) if level in own else 0 for level, bits in enumerate(waiting)]
         yield list(self._wide_rows(between))
+
+    def _rarity(self, level: int) -> tuple[int, int]:
+        """Levels of a factor that has few of them come first, and the first of each factor before the second of any."""
+        factor = self._factor_of[level]
+        return len(self.factors[factor].levels), level - self._factor_of.index(factor)
+
+    def _eager_rows(self, waiting: list[int], levels: Sequence[int]) -> Iterator[Row]:
+        """Pairs of eager levels, each by itself, those of them that nobody has met."""
+        names = [name for factor in self.factors for name, _ in factor.levels]
+        eager = [level for level in levels if names[level] in self.factors[self._factor_of[level]].eager]
+        for row in combinations(eager, 2):
+            if waiting[row[0]] >> row[1] & 1:
+                _meet(waiting, row)
+                yield row
 
     def _unmet(self) -> list[int]:
         met = self.known.ran | self.known.refused
@@ -165,12 +183,16 @@ class Design:
                 waiting[b] |= 1 << a
         return waiting, suspected
 
+    def _clear(self) -> list[int]:
+        """Levels that show something alone; all of them before anything is known."""
+        known = self.known.ran & ~self.known.blind if self.known.levels else -1
+        return [level for level in range(len(self._edits)) if known >> level & 1]
+
     def _clear_rows(self, waiting: list[int]) -> Iterator[Row]:
         """Rows without anything that shows nothing alone, or was never tried alone."""
-        known = self.known.ran if self.known.levels else -1
-        clear = [bool((known & ~self.known.blind) >> level & 1) for level in range(len(waiting))]
-        bits = sum(1 << level for level, is_clear in enumerate(clear) if is_clear)
-        among = [met & bits if is_clear else 0 for met, is_clear in zip(waiting, clear)]
+        clear = self._clear()
+        bits = sum(1 << level for level in clear)
+        among = [met & bits if bits >> level & 1 else 0 for level, met in enumerate(waiting)]
         for row in self._wide_rows(among):
             _meet(waiting, row)
             yield row

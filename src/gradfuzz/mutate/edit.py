@@ -49,6 +49,7 @@ class Factor:
     name: str
     levels: tuple[tuple[str, Edit], ...]
     shared: bool = True  # another level costs a compilation where one does
+    eager: frozenset[str] = frozenset()  # levels that meet those of other factors before all else, with nothing beside them
 
 
 def _no_factors(program: Program, menu: Menu) -> Iterable[Factor]:

@@ -27,15 +27,14 @@ AROUND = (-1.5 + 0.7j, -0.3 - 2.0j, -1.0 + 0.0j, 0.4 - 1.1j)
 
 
 def kinds_of_numbers(v: Values) -> dict[str, Values]:
-    """Each kind of numbers once, for those who try one after the other."""
+    """Each kind of numbers once, for those who try one after the other: first those at which formulas fail most often."""
     return {
-        "of both signs": Values("normal", (), 7), "positive": Values("uniform", (0.05, 2.0), 7),
-        "negative": Values("uniform", (-3.0, -0.05), 7),
-        "a zero": Values("planted", (v, 0.0, 4096)), "some zeros": Values("planted", (v, 0.0, 2)), "zeros": Values("full", (0.0,)),
-        "ones": Values("full", (1.0,)), "ties": Values("choice", ((0.75, -0.25),), 7), "whole": Values("integers", (-3, 4), 7),
-        "special": Values("choice", (SPECIAL,), 7), "in the tails": Values("listed", (TAILS,)),
-        "large": Values("scaled", (v, 1e3)), "huge": Values("scaled", (v, 1e20)),
-        "tiny": Values("scaled", (v, 1e-8)), "infinite": Values("planted", (v, float("inf"), 4096)),
+        "zeros": Values("full", (0.0,)), "ones": Values("full", (1.0,)), "special": Values("choice", (SPECIAL,), 7),
+        "in the tails": Values("listed", (TAILS,)), "a zero": Values("planted", (v, 0.0, 4096)),
+        "tiny": Values("scaled", (v, 1e-8)), "huge": Values("scaled", (v, 1e20)), "ties": Values("choice", ((0.75, -0.25),), 7),
+        "of both signs": Values("normal", (), 7), "some zeros": Values("planted", (v, 0.0, 2)), "whole": Values("integers", (-3, 4), 7),
+        "large": Values("scaled", (v, 1e3)), "positive": Values("uniform", (0.05, 2.0), 7),
+        "negative": Values("uniform", (-3.0, -0.05), 7), "infinite": Values("planted", (v, float("inf"), 4096)),
         "around the origin": Values("choice", (AROUND,), 7),
     }  # fmt: skip
 

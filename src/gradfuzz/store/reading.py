@@ -26,7 +26,8 @@ STATUSES = ("running", "finished", "stopped")
 @dataclass(frozen=True)
 class Lesson:
     """What a batch taught: features that came up, edits as {name: [tried, valid]}, findings as keys, the orders they were of, deaths;
-    what was met of the API's covering design; and mutants that may become seeds, as (feature, Program) pairs."""
+    what was met of the API's covering design; mutants that may become seeds, as (feature, Program) pairs; and whether the seed itself, as
+    it is, has a wrong first derivative."""
 
     features: list[str] = field(default_factory=list)
     edits: dict[str, list[int]] = field(default_factory=dict)
@@ -35,6 +36,7 @@ class Lesson:
     deaths: int = 0
     cover: Cover | None = None
     grown: list[list[Any]] = field(default_factory=list)
+    astray: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return {**vars(self), "cover": None if self.cover is None else self.cover.to_json()}

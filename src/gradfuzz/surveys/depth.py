@@ -68,10 +68,10 @@ class Depths:
     ) -> Depth:  # fmt: skip
         """For a batch of mutants of a Program that calls `funcs`.
 
-        `shown`: orders at which the seed has shown findings; `deep`: some go to the highest order; `glance`: only the seed itself goes
-        beyond order one, and nothing is run in another way; `swept`: its operator has its turn in the compiled way that all have, or, where
-        another shape costs a compilation, is traced in all ways and run in some; `design`: every value is to be met at order two, and a
-        compiled way would cost a compilation each time.
+        `shown`: orders at which the seed has shown findings; `deep`: some go to the highest order; `glance`: of all others only the seed
+        itself goes beyond order one, and nothing is run in another way; `swept`: its operator has its turn in the compiled way that all
+        have, or, where another shape costs a compilation, is traced in all ways and run in some; `design`: every value is to be met at
+        order two, and a compiled way would cost a compilation each time.
         """
         if swept and self.family > 1:
             return replace(self._depth(number, (), (), self._in_turn(number, funcs)), way_every=1, turn=1, traced=self._traced())
@@ -82,7 +82,7 @@ class Depths:
             orders = [(SECOND_EVERY, second), *([(DEEPEST_EVERY, self.highest)] if deep else [])]
         enough = tuple((order, SHOWN_OFTEN - (order in shown)) for order in range(2, self.highest + 1))
         depth = self._depth(number, tuple(orders), enough, () if glance else self._in_turn(number, funcs))
-        depth = replace(depth, alone=second) if design and not glance else depth
+        depth = replace(depth, alone=second) if design else depth
         compiled = self.choice.swept if swept else None if design else self._compiled(number)
         return depth if compiled is None else replace(depth, compiled=compiled.name, family=COMPILED_FAMILY)
 

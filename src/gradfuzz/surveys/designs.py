@@ -56,6 +56,11 @@ class Designs:
     def _worth(self, api: str) -> float:
         return self._promise.get(api, math.inf) * (RULE_OF_ITS_OWN if api in self._leading else 1.0)
 
+    def begin_anew(self, api: str) -> None:
+        """Another seed leads the API: nothing of its design was met."""
+        self.covers.pop(api, None)
+        self._promise.pop(api, None)
+
     def learn(self, api: str, cover: Cover, features: Iterable[str], knew: Cover, mutants: int) -> None:
         """What a batch of so many mutants has met, which at its beginning `knew` what it says."""
         rules = {feature.partition("|")[0] for feature in features} - self._rules

@@ -16,7 +16,7 @@ from gradfuzz.errors import ProgramError, StoreError, TargetError
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.mutate.edits import Edit, apply_all
 from gradfuzz.oracles.check import Options
-from gradfuzz.oracles.verdict import CRASH, INCONCLUSIVE, MISTAKE, RANK, TIMEOUT, Verdict
+from gradfuzz.oracles.verdict import CRASH, GRADIENT, INCONCLUSIVE, MISTAKE, NONFINITE, RANK, TIMEOUT, Verdict
 from gradfuzz.pool.executor import Executor
 from gradfuzz.program import Program, from_json, gate, to_json
 from gradfuzz.seeds.files import file_seeds
@@ -109,6 +109,14 @@ class Running:
     questions: list[dict[str, Any]] = field(default_factory=list)  # for the reference, where nothing is suspected
     reports: list[Suspicion | Death] = field(default_factory=list)  # in the order of the mutants
     finished: bool = False
+
+    @property
+    def astray(self) -> bool:
+        """Whether the seed itself, as it is, has a wrong first derivative."""
+        if self.batch.dtype:
+            return False
+        told = [report for report in self.reports if isinstance(report, Suspicion) and not report.edits]
+        return any(report.verdict.order == 1 and report.verdict.kind in (GRADIENT, NONFINITE) for report in told)
 
 
 class Mutants:
@@ -320,6 +328,7 @@ class Mutants:
             else:
                 keys.add(self.triage.suspect(report))
                 orders.add(report.verdict.order)
+        astray = (before is not None and before.lesson.astray) or running.astray
         seed = self.seeds[running.batch.seed_index]
         for question in running.questions:
             options, edits = Options.from_json(question["options"]), tuple(Edit.from_json(e) for e in question["edits"])
@@ -327,7 +336,7 @@ class Mutants:
             self.triage.wonder(Suspicion(seed.api, self._seed(running.batch), edits, options, verdict), question["measured"])
         counts = {outcome: count for outcome, count in zip(RANK, running.counts) if count}
         cover = None if running.batch.cover is None else running.cover
-        told = Lesson(sorted(running.features), running.edits, sorted(keys), sorted(orders), running.deaths, cover, running.grown)
+        told = Lesson(sorted(running.features), running.edits, sorted(keys), sorted(orders), running.deaths, cover, running.grown, astray)
         lesson = self.schedule.learn(running.batch, told)
         self.store.add_batch(
             self.number, running.batch.number, seed.api, counts, running.reasons, running.refusals, running.cpu, running.rules, lesson,

@@ -140,6 +140,8 @@ class Schedule:
         self._grown_of: Counter[str] = Counter()  # by API, those that wait for their round included
         self._told: set[tuple[str, str]] = set()
         self._shown: dict[int, set[int]] = defaultdict(set)
+        self._astray: set[int] = set()  # seeds whose own first derivative is wrong
+        self._given = 0  # seeds that are no mutants
         self._again: Counter[str] = Counter()
         self._deaths: Counter[str] = Counter()
         self._edits: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
@@ -160,6 +162,7 @@ class Schedule:
                     self._own.append(api)
             self._by_api[api].append(index)
         self.apis += apis
+        self._given = len(self.apis)
         self._look_at(leading, chance)
         self._turns(EARLY_TURN)
         if last:
@@ -269,7 +272,7 @@ class Schedule:
         energies = [energy / (1 + self._again[api]) if api in own else 0.0 for energy, api in zip(self._energy, self.apis)]
         share = IN_TURN if self._family > 1 else DESIGNED_BESIDE_COMPILED if self._sweep else DESIGNED
         designed = int(size * share)
-        chosen = [self._by_api[api][0] for api in islice(self._designs.next(self._own, round_number), designed)]
+        chosen = [self._leader(api) for api in islice(self._designs.next(self._own, round_number), designed)]
         chosen += [self._next_in_turn(chance, energies) for _ in range(int(size * IN_TURN) - len(chosen))]
         chosen += chance.choices(range(len(self.apis)), energies, k=size - len(chosen))
         chance.shuffle(chosen)
@@ -297,7 +300,15 @@ class Schedule:
     def _goes_on(self, index: int, round_number: int) -> bool:
         """Whether a batch of this seed in this round goes on with the design of its API."""
         api = self.apis[index]
-        return index == self._by_api[api][0] and self._designs.goes_on(api, round_number)
+        return index == self._leader(api) and self._designs.goes_on(api, round_number)
+
+    def _leader(self, api: str) -> int:
+        """The seed whose design stands for the API: the first one, unless its own first derivative is wrong and another's is not.
+
+        What is wrong at the seed itself is wrong at nearly all of its mutants, and hides what lies deeper.
+        """
+        seeds = self._by_api[api]
+        return next((index for index in seeds if index < self._given and index not in self._astray), seeds[0])
 
     def _next_in_turn(self, chance: random.Random, energies: list[float]) -> int:
         """The next API's turn: one of its seeds, by energy."""
@@ -368,8 +379,15 @@ class Schedule:
 
     def _apply(self, batch: Batch, lesson: Lesson) -> None:
         api = self.apis[batch.seed_index]
+        led = self._leader(api)
         self._keep(api, lesson)
-        self._designs.learn(api, lesson.cover or Cover(), lesson.features, batch.cover or Cover(), batch.mutants)
+        if lesson.astray:
+            self._astray.add(batch.seed_index)
+        leads = self._leader(api)
+        if leads != led:
+            self._designs.begin_anew(api)
+        cover, knew = (lesson.cover or Cover(), batch.cover or Cover()) if batch.seed_index == leads else (Cover(), Cover())
+        self._designs.learn(api, cover, lesson.features, knew, batch.mutants)
         told = {(api, key) for key in lesson.findings}
         fresh = told - self._told
         self._told |= told

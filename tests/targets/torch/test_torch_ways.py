@@ -309,6 +309,18 @@ def test_a_rule_that_is_dropped_is_noticed(target, way, monkeypatch):
     assert found and {v.kind for v in found} == {"way"}
 
 
+def test_a_rule_that_nested_forward_mode_drops_is_noticed(target):
+    """In the library's own words: where it drops the rule of a user by itself, the way says so, and else it does not."""
+    x = torch.tensor([0.3, 0.7], dtype=torch.float64)
+
+    def tangent(f):
+        return lambda x: torch.func.jvp(f, (x,), (torch.ones_like(x),))[1]
+
+    kept = torch.allclose(tangent(tangent(lambda x: own_rule.ScaledBothWays.apply(x.sin())))(x), -own_rule.SCALE * x.sin())
+    found = examine(target, program(target, "torch.sin(x)"), Options(2, ways=("rule-nested",))).findings
+    assert (not found) == kept and {(v.kind, v.order) for v in found} <= {("way", 2)}
+
+
 # Whole Jacobians and other protocols than a call take more lines than others.
 LINES = {"rows": 26, "twice": 28, "overwritten": 28, "resized": 30}
 

@@ -16,6 +16,8 @@ FRACTIONS = (0.7, 1.3)  # what is multiplied by a size and cut off, or kept in s
 MOST_LITERALS = 6
 MOST_OPTIONS = 8
 MOST_GIVEN = 4  # most of what may be None has no derivative
+# What keeps a formula away from the end of its domain, or divides: numbers there meet it early.
+EAGER = frozenset({repr(0.0)})
 
 
 def literals(program: Program) -> Iterator[tuple[list[int], Any]]:
@@ -61,7 +63,7 @@ def _argument_factors(program: Program, menu: Menu) -> Iterator[Factor]:
         others = other_literals(old, _words(program, path, menu) if isinstance(old, str) else ())
         if others:
             levels = {repr(new): Edit("argument", path, new) for new in others}
-            yield Factor(f"argument {'.'.join(map(str, path))}", tuple(levels.items()))
+            yield Factor(f"argument {'.'.join(map(str, path))}", tuple(levels.items()), eager=EAGER)
 
 
 def draw_argument(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
@@ -126,7 +128,7 @@ def _option_factors(program: Program, menu: Menu) -> Iterator[Factor]:
             kind = _setting(parameter)
             levels = {repr(v): Edit(kind, [position], [parameter.name, v]) for v in _CHOICES[parameter.kind](parameter)}
             if levels:
-                yield Factor(f"option {position}.{parameter.name}", tuple(levels.items()))
+                yield Factor(f"option {position}.{parameter.name}", tuple(levels.items()), eager=EAGER)
 
 
 def _an_int(parameter: Parameter) -> list[Any]:

@@ -12,6 +12,8 @@ from gradfuzz.program.model import COMPLEXES, DISCRETE, FLOATS, RANGES, Program
 
 # Types of one input beside others of another.
 ALONE = ("float32", "complex128", "int64")
+# People's own type, whose range ends where ordinary numbers are: it meets them early.
+EAGER = frozenset({"float32"})
 
 
 def draw(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
@@ -57,7 +59,7 @@ def factors(program: Program, menu: Menu) -> Iterator[Factor]:
     levels = [(to, Edit("dtypes", None, to)) for to in (*FLOATS, *(() if real else COMPLEXES)) if inputs and used != {to}]
     if len(inputs) > 1 and not real:
         levels += [(f"{name} {to}", Edit("dtype", name, to)) for name, r in inputs for to in ALONE if r.dtype != to]
-    yield Factor("type", tuple(levels))
+    yield Factor("type", tuple(levels), eager=EAGER)
 
 
 SORTS = [

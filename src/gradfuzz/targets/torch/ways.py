@@ -403,6 +403,7 @@ RULED = ("functional", "batched", "batched-inside", "aot_eager", "decomposed", "
 HOOKED = ("aot_eager", "decomposed")
 DERIVATIVES.update({
     "rule": with_rule(on_tape(lambda point: point.function)),
+    "rule-nested": with_rule(on_tape(lambda point: point.function)),
     "rule-checkpointed": with_rule(on_tape(checkpointed)),
     **{f"rule-{name}": with_rule(DERIVATIVES[name]) for name in RULED},
     "rule-compiled-batched": with_rule(DERIVATIVES["compiled-batched"], reverse=ScaledByHand),
