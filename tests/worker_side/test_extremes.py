@@ -94,6 +94,25 @@ def test_extreme_numbers_and_directions_have_a_verdict(part):
     assert {"agree", "disagree", "inconclusive"} <= outcomes
 
 
+def product_of_the_last(x):
+    """The first has nothing to do with it."""
+    return x[1:].prod().reshape(1)
+
+
+def product_slopes(x):
+    return [np.array([[0.0, *(np.delete(x, k)[1:].prod() for k in range(1, x.size))]])]
+
+
+@pytest.mark.parametrize("size", [1e-60, -1.47e-81, 1e-120, 1e-160, 1e-200])
+def test_products_that_vanish_have_a_verdict(size):
+    """Along an element that counts for nothing steps of one move nothing either: there is nothing to compare others with."""
+    for count, factor in itertools.product((3, 4, 6), (1.0, 1.001)):
+        program = parse(f'x = tensor(({count},), "float64", full({size}))\ny = torch.sin(x)\n', TORCH)
+        target = NumpyTarget(product_of_the_last, product_slopes, reverse_factor=factor)
+        with np.errstate(all="ignore"):
+            assert outcome_of(examine(target, program, Options(order=1, salt=1)))
+
+
 def test_vectors_of_extreme_matrices_have_a_verdict():
     for (run, size), factors in itertools.product(enumerate(SIZES), FACTORS):
         target = ManyTarget(eigen, eigen_tangents, **factors)

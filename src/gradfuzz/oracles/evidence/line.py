@@ -149,7 +149,10 @@ class Line:
         as eigenvalues that are closer to each other than to anything else."""
         # The rounding of the function as it is at the inputs' own scale: at the other, such a feature would count as noise.
         noise = max(floor * t for t, _, floor in self.ladder.steps or wide.steps)
-        step, found = max(FIRST_STEP, CLEARLY * noise / (SETTLED_BETWEEN * abs(wide.value))), 0
+        least = SETTLED_BETWEEN * abs(wide.value)
+        if not least:
+            return False
+        step, found = max(FIRST_STEP, CLEARLY * noise / least), 0
         for _ in range(MOST_BETWEEN):
             if not step < min(t for t, *_ in wide.steps):
                 break
