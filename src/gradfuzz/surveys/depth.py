@@ -33,7 +33,7 @@ COMPILED_BATCH = 16
 # Of the batches of a profile that is for compiling so many go to designs, which are not compiled: another shape each.
 DESIGNED_BESIDE_COMPILED = 1 / 2
 # Where each way costs a compilation, whether it is said to compile or not, an operator's turn is in so many of them, at order one.
-SWEPT_WAYS = 8
+SWEPT_WAYS = 10
 # A way whose findings are its own, whichever API shows them, needs few tries: it has a turn in one round of ways of so many.
 OF_ITS_OWN_EVERY = 8
 # Directions differ from mutant to mutant and from batch to batch: so far apart do batches start.

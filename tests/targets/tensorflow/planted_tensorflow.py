@@ -85,3 +85,33 @@ def looks_again(x):
 
 
 variables = []
+
+
+def held(x):
+    """As if an operator that reads a variable gave another gradient."""
+    return _square(x, isinstance(x, tf.Variable))
+
+
+def in_rows(x):
+    """As if one for ragged rows did."""
+    return _square(x, isinstance(x, tf.RaggedTensor))
+
+
+def in_loop(x):
+    """As if one within a loop did."""
+    return _square(x, "while" in str(getattr(tf.compat.v1.get_default_graph(), "name", "")))
+
+
+def tensors_only(x):
+    if not isinstance(x, tf.Tensor):
+        raise TypeError("tensors only")
+    return _square(x, False)
+
+
+calls = []
+
+
+def counted(x, factor):
+    """It notes how often it is traced or run."""
+    calls.append(1)
+    return _square(x, False) * factor

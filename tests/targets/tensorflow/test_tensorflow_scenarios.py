@@ -45,8 +45,8 @@ def test_all_ways_agree_with_the_plain_way(tensorflow_target, name):
     assert looked.outcome == "agree"
     trial = looked.trial
     for way in ways:
-        if (name, way) in (("layer", "shapeless"), ("layer", "compiled-shapeless"), ("real", "apart")):
-            continue  # a layer lends its weights to tensors of known sizes alone; one input is apart already
+        if way == "ragged" or (name, way) in (("layer", "shapeless"), ("layer", "compiled-shapeless"), ("real", "apart")):
+            continue  # a layer lends its weights to tensors of known sizes alone; one input is apart already; a vector has no rows
         for plain in (s for s in tensorflow_target.ways[way].scenarios if s.order == 1):
             assert trial.number(trial.outcome(plain.in_way(way))) == pytest.approx(trial.number(trial.outcome(plain)), rel=1e-9)
 

@@ -3,6 +3,7 @@
 import contextlib
 import io
 
+import planted_tensorflow
 import pytest
 
 from gradfuzz.findings.finding import Finding
@@ -44,6 +45,7 @@ def run(text):
         "eager reverse", "compiled forward", "compiled-inside reverse", "persistent reverse", "symbolic reverse", "symbolic forward",
         "jacobian reverse", "vectorized forward", "vectorized-inside reverse", "recomputed reverse", "looped forward-over-reverse",
         "kept reverse", "switched reverse", "mapped reverse", "shapeless forward", "compiled-shapeless reverse", "again direct",
+        "scanned reverse", "compiled-mapped reverse", "compiled-jacobian reverse", "variables reverse",
         "assigned reverse", "rule reverse-over-reverse", "rule-compiled reverse", "rule-looped reverse",
     ],
 )  # fmt: skip
@@ -61,6 +63,7 @@ def test_whole_numbers_layers_and_several_inputs_are_known_to_scripts(tensorflow
 
 
 def test_what_an_earlier_call_left_behind_shows(tensorflow_target):
+    planted_tensorflow._last.clear()  # whatever other tests have left there
     assert run(written(tensorflow_target, f"{ONE}y = planted_tensorflow.remembers(x)", "again reverse")) == 1
 
 

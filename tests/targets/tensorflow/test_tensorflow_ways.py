@@ -40,6 +40,57 @@ def test_a_planted_bug_is_caught_and_its_healthy_twin_is_not(tensorflow_target, 
     assert healthy.outcome == "agree" and ran(healthy, way)
 
 
+MATRIX = 'x = tensor((2, 3), "float64", uniform(0.5, 1.5, seed=1))\ny = {}(x)'
+
+
+@pytest.mark.parametrize(("function", "way"), [
+    ("held", "variables"), ("in_rows", "ragged"), ("in_loop", "scanned"), ("in_loop", "compiled-mapped"),
+])  # fmt: skip
+def test_where_inputs_are_held_and_what_they_are_in_is_a_way(tensorflow_target, function, way, tmp_path):
+    program = parse(MATRIX.format(f"planted_tensorflow.{function}"), tensorflow_target.language)
+    found = examine(tensorflow_target, program, Options(1, ways=(way,))).findings
+    assert {(v.kind, *v.names) for v in found} == {("way", f"{way} reverse")}
+    healthy = examine(tensorflow_target, parse(MATRIX.format("tf.math.sin"), tensorflow_target.language), Options(1, ways=(way,)))
+    assert healthy.outcome == "agree" and ran(healthy, way)
+    written = script(Finding("tensorflow", tensorflow_target.version, "planted", found[0], program, True, modules=("planted_tensorflow",)))
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    for code, text in ((1, written), (0, written.replace(f"planted_tensorflow.{function}(", "planted_tensorflow.right("))):
+        (tmp_path / "script.py").write_text(text)
+        done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == code, done.stdout + done.stderr
+
+
+def test_rows_of_a_jacobian_that_is_compiled_are_held_against_the_gradient(tensorflow_target, monkeypatch):
+    healthy = seen(tensorflow_target, "tf.math.sin", "compiled-jacobian")
+    assert healthy.outcome == "agree" and ran(healthy, "compiled-jacobian")
+    right = tf.GradientTape.jacobian
+    monkeypatch.setattr(tf.GradientTape, "jacobian", lambda *args, **options: [1.001 * row for row in right(*args, **options)])
+    tensorflow_target.forget()
+    assert {v.kind for v in seen(tensorflow_target, "tf.math.cos", "compiled-jacobian").findings} == {"way"}
+
+
+def test_what_takes_no_variables_and_no_ragged_rows_is_not_asked_about(tensorflow_target):
+    program = parse(MATRIX.format("planted_tensorflow.tensors_only"), tensorflow_target.language)
+    for way in ("variables", "ragged"):
+        looked = examine(tensorflow_target, program, Options(1, ways=(way,)))
+        assert not looked.findings and not ran(looked, way)
+
+
+@pytest.mark.parametrize("way", ["compiled-inside", "compiled-shapeless"])
+def test_what_is_compiled_by_hand_serves_a_family_and_takes_its_fixed_numbers_anew(tensorflow_target, way):
+    text = (
+        'x = tensor((3,), "float64", uniform(0.5, 1.5, seed={0}))\n'
+        'a = tensor((3,), "float64", uniform(0.5, 1.5, seed=1{0}), grad=False)\ny = planted_tensorflow.counted(x, a)'
+    )
+    traces = []
+    for number in range(3):
+        before = len(planted_tensorflow.calls)
+        looked = examine(tensorflow_target, parse(text.format(number), tensorflow_target.language), Options(1, ways=(way,)))
+        assert looked.outcome == "agree" and ran(looked, way), [v.reason for v in looked.findings]
+        traces.append(len(planted_tensorflow.calls) - before)
+    assert traces[0] > traces[1] == traces[2] == 0
+
+
 @pytest.mark.parametrize("way", RULES)
 def test_a_rule_is_kept_in_every_way_and_one_that_is_dropped_is_noticed(tensorflow_target, way, monkeypatch):
     healthy = seen(tensorflow_target, "tf.math.sin", way)

@@ -22,6 +22,7 @@ from gradfuzz.targets.base.scenario import Modes
 from gradfuzz.targets.tensorflow.derivatives import NoGradient, TensorflowTransforms, derivative, inner
 from gradfuzz.targets.tensorflow.places import place_of
 from gradfuzz.targets.tensorflow.tensors import UNITS, tensors
+from gradfuzz.targets.tensorflow.ways import OfPlan
 
 if TYPE_CHECKING:
     from gradfuzz.targets.tensorflow.plan import TensorflowPlan
@@ -47,6 +48,7 @@ class TensorflowBundle(Bundle):
         self.unit = 0.0  # the coarsest among what the graph computes
         self.settled = False
         self._layout: dict[str, tuple[int, ...]] = {}
+        self._kept: dict[Any, Any] = {}  # what a way that runs op by op has traced of F
 
     def alone(self, scenarios: list[Modes]) -> Bundle:
         return TensorflowBundle(self.plan, scenarios, self.way, xla=self.xla)
@@ -102,9 +104,7 @@ class TensorflowBundle(Bundle):
         return list(self._compiled._call_flat([*xs, *fixed], self._compiled.captured_inputs))
 
     def _built(self, args: Args, scenarios: Sequence[Modes], with_ends: bool = True) -> Answers:
-        def function(inputs: Arrays) -> list[Any]:
-            return self.plan.function(inputs, args.fixed)
-
+        function = OfPlan(self.plan.function, args.fixed, self._kept)
         found: Answers = {} if self.scenarios else {"direct": function(args.xs)}
         if self.ends and with_ends:
             direct = self.plan.direct

@@ -129,15 +129,41 @@ def again(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: T
     return derivative(lambda inputs: list(traced(*inputs)), xs, modes, us, v)
 
 
+class OfPlan:
+    """F at its fixed numbers. What a way traces of it takes those as operands, as the plain graph does: so it serves a whole family."""
+
+    def __init__(self, of_all: Callable[[Tensors, Tensors], Any], fixed: Tensors, kept: dict[Any, Any]) -> None:
+        self.of_all, self.fixed, self.kept = of_all, fixed, kept
+
+    def __call__(self, inputs: Tensors) -> Any:
+        return self.of_all(inputs, self.fixed)
+
+
+def _once(function: Many, key: Any, make: Callable[[Callable[[Tensors, Tensors], Any]], Any]) -> tuple[Any, Tensors]:
+    """What is made of a function of inputs and fixed numbers, once for a family; and the fixed numbers."""
+    if not isinstance(function, OfPlan):
+        return make(lambda inputs, _: function(inputs)), ()
+    if key not in function.kept:
+        function.kept[key] = make(function.of_all)
+    return function.kept[key], function.fixed
+
+
 def compiled_shapeless(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
     """The whole derivative by XLA, from a trace that knows no sizes: they are bounded and padded when it runs."""
     given = (tuple(xs), tuple(tuple(u) for u in us), tuple(v))
-    signature = tf.nest.map_structure(lambda a: tf.TensorSpec([None] * a.shape.rank, a.dtype), given)
-    traced = tf.function(
-        lambda xs, us, v: derivative(function, list(xs), modes, us, list(v)), autograph=False, jit_compile=True, input_signature=signature
-    )  # fmt: skip
+    fixed = function.fixed if isinstance(function, OfPlan) else ()
+    unknown = tf.nest.map_structure(lambda a: tf.TensorSpec([None] * a.shape.rank, a.dtype), given)
+    signature = (*unknown, tuple(tf.TensorSpec(a.shape, a.dtype) for a in fixed))
+
+    def make(of_all: Callable[[Tensors, Tensors], Any]) -> Any:
+        def whole(xs: Any, us: Any, v: Any, fixed: Any) -> Any:
+            return derivative(lambda inputs: of_all(inputs, list(fixed)), list(xs), modes, us, list(v))
+
+        return tf.function(whole, autograph=False, jit_compile=True, input_signature=signature)
+
+    traced, fixed = _once(function, modes, make)
     _needs_no_sizes(traced)
-    outputs, result = traced(*given)
+    outputs, result = traced(*given, tuple(fixed))
     return outputs, result
 
 
@@ -152,6 +178,19 @@ def assigned(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v
     for w, x in zip(variables, xs):
         w.assign(1 - x * tf.cast(NEIGHBOUR, x.dtype))
     return seen, [inner(some(tape.gradient(outputs, variables, output_gradients=list(v))), us[0])]
+
+
+def variables(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
+    """Reverse mode at variables themselves, which some operators read in part and give sparse gradients."""
+    if modes != ("r",):
+        raise NotImplementedError("only a tape watches variables")
+    given = [tf.Variable(x) for x in xs]
+    with tf.GradientTape() as tape:
+        try:
+            outputs = function(given)
+        except Exception as error:
+            raise NotImplementedError(f"it takes no variables: {str(error).splitlines()[0] if str(error) else error!r}") from None
+    return outputs, [inner(some(tape.gradient(outputs, given, output_gradients=list(v))), us[0])]
 
 
 # In the place of F: control flow around it, which changes nothing -------------------------------------------------------------
@@ -173,7 +212,13 @@ def _recomputed(function: Many, xs: Tensors) -> Any:
 
 def _compiled_inside(function: Many, xs: Tensors) -> Any:
     """A function that XLA compiles, differentiated from outside: what backward needs crosses its border."""
-    return tf.function(lambda *inputs: tuple(function(list(inputs))), autograph=False, jit_compile=True)(*xs)
+    count = len(xs)
+
+    def make(of_all: Callable[[Tensors, Tensors], Any]) -> Any:
+        return tf.function(lambda *given: tuple(of_all(list(given[:count]), list(given[count:]))), autograph=False, jit_compile=True)
+
+    compiled, fixed = _once(function, COMPILED_INSIDE, make)
+    return compiled(*xs, *fixed)
 
 
 def _vectorized_inside(function: Many, xs: Tensors) -> Any:
@@ -225,6 +270,23 @@ def _mapped(function: Many, xs: Tensors) -> Any:
     return [o[0] for o in tf.map_fn(lambda inputs: list(function(inputs)), batch, fn_output_signature=types)]
 
 
+def _scanned(function: Many, xs: Tensors) -> Any:
+    """The first turn of `tf.scan`, which carries the outputs of the turn before."""
+    batch = [tf.stack([x, tf.stop_gradient(x * tf.cast(NEIGHBOUR, x.dtype))]) for x in xs]
+    return [o[0] for o in tf.scan(lambda _, inputs: list(function(inputs)), batch, [tf.zeros_like(o) for o in function(xs)])]
+
+
+def _ragged(function: Many, xs: Tensors) -> Any:
+    """At ragged tensors with rows of one length, where F can be run on them; what comes out is laid out as without."""
+    if not all(x.shape.rank and x.shape.rank > 1 and x.shape.num_elements() for x in xs):
+        raise NotImplementedError("ragged tensors have rows")
+    try:
+        outputs = function([tf.RaggedTensor.from_tensor(x) for x in xs])
+        return [tf.reshape(o, usual.shape) for o, usual in zip(outputs, function(xs))]
+    except Exception as error:
+        raise NotImplementedError(f"not with ragged rows: {str(error).splitlines()[0] if str(error) else error!r}") from None
+
+
 def _scaled(x: Any) -> Any:
     """The identity, with SCALE for its derivative by a rule of its own."""
     return tf.custom_gradient(lambda z: (tf.identity(z), lambda g: g * tf.cast(SCALE, g.dtype)))(x)
@@ -258,15 +320,21 @@ WAYS: dict[str, Derivative] = {
     "kept": _around(_kept),
     "switched": _around(_switched),
     "mapped": _around(_mapped),
+    "scanned": _around(_scanned),
+    "ragged": _around(_ragged),
     "shapeless": _around(_shapeless),
     "compiled-shapeless": compiled_shapeless,
     "again": again,
     "assigned": assigned,
+    "variables": variables,
 }
+# Ways that XLA compiles as a whole, too.
+WITHIN_XLA = ("mapped", "jacobian")
+WAYS.update({f"{COMPILED}-{name}": WAYS[name] for name in WITHIN_XLA})
 # Ways in which a rule of a user's own must be kept.
 RULED = (EAGER, COMPILED, COMPILED_INSIDE, "symbolic", "vectorized", "vectorized-inside", "recomputed", "looped", "switched")
 WAYS.update({"rule": _ruled(derivative), **{f"rule-{name}": _ruled(WAYS[name]) for name in RULED}})
 # Those that have no graph around them, those of them that need none inside either, and those that XLA compiles.
-BY_HAND = (EAGER, COMPILED_INSIDE, "compiled-shapeless", "again", "assigned", f"rule-{EAGER}", f"rule-{COMPILED_INSIDE}")
-WITHOUT_GRAPH = (EAGER, "assigned", f"rule-{EAGER}", PERSISTENT)
-BY_XLA = (COMPILED, f"rule-{COMPILED}")
+BY_HAND = (EAGER, COMPILED_INSIDE, "compiled-shapeless", "again", "assigned", "variables", f"rule-{EAGER}", f"rule-{COMPILED_INSIDE}")
+WITHOUT_GRAPH = (EAGER, "assigned", "variables", f"rule-{EAGER}", PERSISTENT)
+BY_XLA = (COMPILED, f"rule-{COMPILED}", *(f"{COMPILED}-{name}" for name in WITHIN_XLA))
