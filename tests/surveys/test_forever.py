@@ -36,7 +36,7 @@ def test_two_legs_are_one_campaign_with_other_mutants(tmp_path, planted_path):
         legs.append(state)
         return len(legs) == 2
 
-    run_forever(config, tmp_path / "s.db", False, watcher, 2.0, over)
+    run_forever(config, tmp_path / "s.db", False, watcher, 4.0, over)
     with Records(tmp_path / "s.db") as store:
         (campaign,) = store.campaigns()
         assert campaign["config"]["seed"] == 1
