@@ -86,7 +86,8 @@ class TorchTarget:
         if functional is not None:
             functional.jvp(lambda y: functional.jvp(torch.sin, (y,), (x,))[1], (x,), (x,))
             functional.vjp(torch.sin, x)
-        decompose.table()
+        if torch.version.cuda is None:  # builds for CUDA bring compilers along whose libraries do not survive a fork
+            decompose.table()
 
     def rules(self) -> dict[str, str]:
         from gradfuzz.targets.torch.rules import existing_rules
