@@ -36,8 +36,8 @@ TOO_COARSE = 2.0**-20
 AGAIN = 4
 # By these the weights are multiplied: a kernel that takes their logarithm rounds other numbers then.
 WEIGHTS = (1.25, 0.625, 1.75)
-# What a way computes with that computes: neither these nor their derivatives leave the range when they are multiplied.
-LARGEST = 1e30
+# What a way computes with that computes, by its precision: neither these nor their derivatives leave the range when they are multiplied.
+LARGEST = {"": 1e30, "float32": 1e9}
 # Whose fault it is where a way answers for itself.
 ANY = "any"
 # The way in which a device gives the same numbers each time.
@@ -88,7 +88,7 @@ def _check(trial: Trial, scenario: Scenario, own_rule: bool) -> list[Verdict]:
         verdict = check_status(trial, scenario, outcome)
         verdict.subject = ANY if way.of_its_own else verdict.subject
         return [verdict] if verdict.is_finding and not (way.loose and verdict.kind != INTERNAL) else []
-    if way.computes and not _ordinary(trial):
+    if way.computes and not _ordinary(trial, LARGEST.get(way.precision, LARGEST[""])):
         return []
     value = check_value(trial, scenario, outcome) if outcome.outputs and not way.precision else None
     if value is not None and value.outcome != AGREE:
@@ -100,11 +100,11 @@ def _check(trial: Trial, scenario: Scenario, own_rule: bool) -> list[Verdict]:
     return [replace(verdict, subject=ANY) for verdict in found] if way.of_its_own else found
 
 
-def _ordinary(trial: Trial) -> bool:
+def _ordinary(trial: Trial, largest: float) -> bool:
     """Whether numbers can be added and multiplied without leaving the range."""
     given = [materialise(recipe) for recipe in trial.program.inputs.values() if recipe.dtype not in DISCRETE]
     sizes = np.abs(np.concatenate([a.ravel() for a in (*given, *trial.direct)] or [np.zeros(1)]))
-    return bool(((sizes == 0) | ((sizes > 1 / LARGEST) & (sizes < LARGEST))).all())
+    return bool(((sizes == 0) | ((sizes > 1 / largest) & (sizes < largest))).all())
 
 
 def _compare(trial: Trial, scenario: Scenario, plain: Outcome, outcome: Outcome, way: Way, own_rule: bool) -> list[Verdict]:
@@ -116,6 +116,12 @@ def _compare(trial: Trial, scenario: Scenario, plain: Outcome, outcome: Outcome,
     bar = _bar(trial, scenario.plain, expected, unit)
     if abs(actual - expected) <= bar or abs(actual - expected) <= bar + number_scatter(trial, scenario.plain, expected):
         return []
+    if unit and not _stands(trial, scenario.plain, way.precision):
+        return [
+            Verdict(
+                INCONCLUSIVE, "way", WAY, order, [scenario], "ill-conditioned: the inputs in the way's own precision have no derivative"
+            )
+        ]
     # The way rounds elsewhere: what is steady in the plain scenario may not be so in it. But rounding does not change from call to call.
     shaky = np.isfinite(actual) and not way.same_rounding
     shaky = shaky and abs(actual - expected) <= JITTER * _moved(trial, scenario, actual, max(trial.epsilon, unit))
@@ -134,6 +140,20 @@ def _compare(trial: Trial, scenario: Scenario, plain: Outcome, outcome: Outcome,
         detail["numbers"].update(settled)
     reason = f"{scenario.name} differs from {scenario.plain.name} by more than rounding explains"
     return [Verdict(DISAGREE, "way", WAY, order, [scenario], reason, expected, actual, bar, detail)]
+
+
+def _stands(trial: Trial, plain: Scenario, precision: str) -> bool:
+    """Whether the plain scenario has a number at the inputs as a lower precision holds them: 1 + 2e-16 is 1 there, where there may be a pole."""
+    types = {"f": precision, "c": {"float32": "complex64"}.get(precision, "")}
+    if not types["c"]:
+        return True  # there is none of that precision
+    with np.errstate(all="ignore"):
+        rounded = [x.astype(types[x.dtype.kind]).astype(x.dtype) if x.dtype.kind in types else x for x in trial.inputs]
+    try:
+        outcome = Trial(trial.target, trial.program, trial.salt, rounded).outcome(plain)
+    except Exception:  # the library takes none of these
+        return False
+    return isinstance(outcome, Outcome) and bool(np.isfinite(trial.number(outcome)))
 
 
 def _again(trial: Trial, scenario: Scenario, actual: float, bar: float) -> dict[str, float] | None:

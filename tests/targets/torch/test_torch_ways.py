@@ -176,6 +176,15 @@ def test_mixed_precision_is_judged_by_its_own(target):
     assert seen.outcome == "agree" and ran(seen, "autocast") and ran(seen, "autocast-off")
 
 
+@pytest.mark.parametrize("text", [
+    'x = tensor((1, 1), "float64", full(2.0), grad=False)\na = tensor((1,), "float64", listed([1.0000000000000002]))\ny = torch.orgqr(x, a)\n',
+    'x = tensor((2,), "float64", full(-3e+19), grad=False)\na = tensor((2,), "float64", listed([2.0, 3.0]))\ny = torch.cosine_similarity(x, a, 0)\n',
+], ids=["a pole", "overflow"])  # fmt: skip
+def test_what_single_precision_makes_of_the_inputs_is_not_the_ways_fault(target, text):
+    seen = examine(target, parse(text, target.language), Options(1, ways=("autocast-off",)))
+    assert ran(seen, "autocast-off") and not any(s.way for v in seen.findings for s in v.scenarios)
+
+
 def test_checkpointing_draws_the_same_numbers_again(target):
     seen = examine(target, program(target, "planted_ways.draws(x)"), Options(2, ways=("checkpointed",)))
     assert seen.outcome == "agree" and ran(seen, "checkpointed") and seen.trial.point.random
