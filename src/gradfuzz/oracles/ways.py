@@ -143,7 +143,7 @@ def _compare(trial: Trial, scenario: Scenario, plain: Outcome, outcome: Outcome,
 
 
 def _stands(trial: Trial, plain: Scenario, precision: str) -> bool:
-    """Whether the plain scenario has a number at the inputs as a lower precision holds them: 1 + 2e-16 is 1 there, where there may be a pole."""
+    """Whether the plain scenario has a number at the inputs as a lower precision holds them: there 1 + 2e-16 is 1, and 1 may be a pole."""
     types = {"f": precision, "c": {"float32": "complex64"}.get(precision, "")}
     if not types["c"]:
         return True  # there is none of that precision
