@@ -121,6 +121,61 @@ def test_a_kernel_that_rounds_otherwise_is_held_against_what_rounding_does_insid
         assert {f.kind for f in planted.findings} == {"value"}
 
 
+@pytest.mark.parametrize("text", [
+    'x = tensor((2, 2), "float64", listed([0.0, 8.5, 0.0, 8.4]), layout="transposed")\ny = torch.Tensor.sqrt_(x)\n',
+    'x = tensor((4, 4), "complex128", integers(-3, 4, seed=7))\ny = torch.arcsinh(x)\n',
+    'x = tensor((12,), "float64", normal(seed=1))\na = tensor((), "float64", full(0.0))\ny = torch.nn.functional.kl_div(x, a)\n',
+])  # fmt: skip
+def test_an_infinite_slope_does_not_make_its_neighbours_wrong(target, text):
+    """Whichever element it is at, and however the input lies in memory."""
+    seen = examine(target, parse(text, target.language), Options(1))
+    assert not seen.findings, [v.reason for v in seen.findings]
+
+
+@pytest.mark.parametrize("way", ["functional", "batched", "batched-inside", "jacobian"])
+def test_what_an_infinite_input_leaves_open_is_no_difference(target, way):
+    """There the gradient is NaN in every way, and no direction moves it."""
+    for dtype, call in (("complex128", "torch.arctanh(x)"), ("float64", "torch.remainder(1.0, x)")):
+        text = f'x = tensor((2,), "{dtype}", planted(uniform(0.1, 0.9, seed=1), float("inf"), 4096))\ny = {call}\n'
+        seen = examine(target, parse(text, target.language), Options(1, ways=(way,)))
+        assert not seen.findings, [v.reason for v in seen.findings]
+
+
+@pytest.mark.parametrize("way", [
+    "dynamo", "aot_eager", "decomposed", "compiled-outside", "compiled-batched", "compiled-jacobian", "compiled-aliased", "compiled-hooked",
+    *COMPILED_RULES,
+])  # fmt: skip
+def test_compiled_derivatives_agree_and_one_compilation_serves_many_numbers(target, way):
+    from torch._dynamo.utils import counters
+
+    made = program(target, "torch.logsumexp(x, 1)")
+    options = Options(2, frozenset({REVERSE, pure("r", 2)}) if way in COMPILED_RULES else None, ways=(way,))
+    assert examine(target, made, options).outcome == "agree"
+    before = counters["stats"]["unique_graphs"]
+    (name,) = made.inputs
+    other = made.with_inputs({name: replace(made.inputs[name], values=Values("uniform", (2.0, 3.0), 7))})
+    seen = examine(target, other, options)
+    assert seen.outcome == "agree" and ran(seen, way)
+    assert counters["stats"]["unique_graphs"] == before > 0
+
+
+def test_what_a_module_was_made_from_is_part_of_what_was_compiled(target):
+    """Its samples are inside it: what was compiled with others is another function."""
+    for seed in (2, 3):
+        text = (
+            'x = tensor((1, 2, 7, 7), "float64", uniform(0.5, 1.5, seed=1))\n'
+            f's = tensor((1, 2, 2), "float64", uniform(0.0, 1.0, seed={seed}), grad=False)\n'
+            "m = torch.nn.FractionalMaxPool2d(2, output_size=[3, 3], _random_samples=s)\ny = m(x)\n"
+        )
+        seen = examine(target, parse(text, target.language), Options(1, ways=("aot_eager",)))
+        assert ran(seen, "aot_eager") and not seen.findings, [v.reason for v in seen.findings]
+
+
+def test_mixed_precision_is_judged_by_its_own(target):
+    seen = examine(target, program(target, "torch.matmul(x, x.mT)", "float32"), Options(1, ways=("autocast", "autocast-off")))
+    assert seen.outcome == "agree" and ran(seen, "autocast") and ran(seen, "autocast-off")
+
+
 OF_SINGLES = {
     "a pole": ("(1, 1)", 2.0, "(1,)", "[1.0000000000000002]", "torch.orgqr(x, a)"),
     "overflow": ("(2,)", -3e19, "(2,)", "[2.0, 3.0]", "torch.cosine_similarity(x, a, 0)"),
@@ -131,8 +186,7 @@ OF_SINGLES = {
 def test_what_single_precision_makes_of_the_inputs_is_not_the_ways_fault(target, what):
     shape, number, other, numbers, call = OF_SINGLES[what]
     fixed, moved = f'x = tensor({shape}, "float64", full({number}), grad=False)', f'a = tensor({other}, "float64", listed({numbers}))'
-    text = f"{fixed}\n{moved}\ny = {call}\n"
-    seen = examine(target, parse(text, target.language), Options(1, ways=("autocast-off",)))
+    seen = examine(target, parse(f"{fixed}\n{moved}\ny = {call}\n", target.language), Options(1, ways=("autocast-off",)))
     assert ran(seen, "autocast-off") and not any(s.way for v in seen.findings for s in v.scenarios)
 
 
