@@ -360,6 +360,16 @@ def test_the_script_of_a_hessian_makes_one(target, tmp_path):
     _shows(_script(target, "rows", verdict, made), "rows", "healthy", tmp_path)
 
 
+def test_a_script_copies_whatever_is_written_to(target, tmp_path):
+    """The tensor that is written to is not the one that is differentiated."""
+    text = 'x = tensor((3,), "float64", arange(1.0, 1.0), grad=False)\na = tensor((3,), "float64", arange(1.0, 1.0))\n'
+    made = parse(text + "y = torch.xlogy_(x, a)\n", target.language)
+    verdict = Verdict("disagree", "way", "way", 2, [Scenario(("f", "f"), "rule-nested")])
+    written = script(Finding("torch", target.version, "torch.xlogy_", verdict, made, True, mutates=True))
+    found = examine(target, made, Options(2, ways=("rule-nested",))).findings
+    assert _status(written, tmp_path) == (1 if found else 0), "what the worker sees the script shows"
+
+
 def test_mixed_precision_that_a_compiler_leaves_on_is_noticed_in_double_precision_too(target, tmp_path):
     text = 'x = tensor((4, 8), "float64", normal(seed=1))\na = tensor((8, 8), "float64", normal(seed=2))\ny = torch.matmul(x, a)'
     made = parse(text, target.language)
