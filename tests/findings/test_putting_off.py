@@ -6,7 +6,7 @@ import pytest
 
 from gradfuzz.findings.inside.confirm import Confirmed
 from gradfuzz.findings.inside.suspicion import Suspicion
-from gradfuzz.findings.triage import Triage
+from gradfuzz.findings.triage import PUT_OFF_SECONDS, Triage
 from gradfuzz.oracles.check import Options
 from gradfuzz.oracles.verdict import Verdict
 from gradfuzz.pool.jobs import Jobs
@@ -129,3 +129,10 @@ def test_a_finding_is_one_before_it_is_polished_and_is_polished_after_all_others
     (refined,) = opened.store.findings(opened.campaign)
     assert refined.empty and refined.times == found.times
     assert new(opened.store, opened.campaign).unpolished == 1  # what an earlier run did not get round to
+
+
+def test_it_is_shrunk_for_a_short_while_only(store):
+    triage = Triage(Launch("torch"), 4.0, store, store.begin("torch", "0", {}), Queue(), lambda finding: None)
+    for met in (FIRST, SECOND, OTHER):
+        triage.suspect(met)
+    assert [job["seconds"] for job in triage.pool.asked] == [4.0, PUT_OFF_SECONDS, 4.0]

@@ -31,6 +31,8 @@ CONFIRM_LIMIT = 90.0
 ABOUT_NUMBERS = (GRADIENT, ACCURACY, NONFINITE, KINK, PRECISION, WAY, TAIL)
 # A key that was dismissed this often is not looked into again: elsewhere the same function may still be wrong.
 DISMISSED_OFTEN = 3
+# What is most likely another sight of what was met before stands behind its example: it need not be the smallest. Seconds of shrinking.
+PUT_OFF_SECONDS = 1.0
 DEATHS = "process"  # the oracle of what took its process down, which has a post-mortem instead
 # Of all the work on a finding, the part that is its short script and what lies around it.
 POLISH = 0.5
@@ -221,7 +223,7 @@ class Triage:
         if report.verdict.oracle == REFERENCE:
             self._again(case, report)
             return
-        self._confirm(case, report, self.shrink_seconds)
+        self._confirm(case, report, min(self.shrink_seconds, PUT_OFF_SECONDS) if case.put_off else self.shrink_seconds)
 
     def _confirm(self, case: Case, suspicion: Suspicion, seconds: float) -> None:
         case.job = self.pool.submit(
