@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from gradfuzz.numdiff.ladder import SMALLEST
 from gradfuzz.oracles import referee
 from gradfuzz.oracles.evidence.rounding import number_scatter
 from gradfuzz.oracles.gauge import draws, same_up_to_gauge
@@ -27,6 +28,8 @@ JITTER = 64.0
 # Where a derivative is zero, so is everything that could be measured of it; what is left of larger numbers that cancel is not. They are as
 # large as the order below, of which this many roundings stay.
 LEFT_UNITS = 8.0
+# Two numbers that are both no more than this many of these roundings say the same: there is no slope.
+NONE_UNITS = 64.0
 # A way in a lower precision rounds every intermediate, of which there are few: it loses a few of its units, or it is wrong.
 LOW_UNITS = 32.0
 LOW_JITTER = 8.0
@@ -113,7 +116,9 @@ def _compare(trial: Trial, scenario: Scenario, plain: Outcome, outcome: Outcome,
     expected, actual = trial.number(plain), trial.number(outcome)
     if expected == actual or (not np.isfinite(expected) and not np.isfinite(actual)):
         return []
-    bar = _bar(trial, scenario.plain, expected, unit)
+    bar, nothing = _bar(trial, scenario.plain, expected, unit), NONE_UNITS * max(trial.epsilon, unit) * _below(trial, order)
+    if max(abs(expected), abs(actual)) <= nothing:
+        return []
     if abs(actual - expected) <= bar or abs(actual - expected) <= bar + number_scatter(trial, scenario.plain, expected):
         return []
     if unit and not _stands(trial, scenario.plain, way.precision):
@@ -180,7 +185,8 @@ def _bar(trial: Trial, plain: Scenario, expected: float, unit: float) -> float:
     terms = float(sum(np.abs(c).sum() for c in trial.weighted(forward))) if isinstance(forward, Outcome) else 0.0
     size = max(abs(expected), terms) if np.isfinite(terms) else abs(expected)
     left = LEFT_UNITS * step * _below(trial, plain.order)
-    return (LOW_JITTER if unit else JITTER) * moved + (LOW_UNITS if unit else UNITS) * step * size + left
+    # Below the normal numbers a rounding is one unit, however small the number.
+    return (LOW_JITTER if unit else JITTER) * moved + (LOW_UNITS if unit else UNITS) * (step * size + SMALLEST) + left
 
 
 def _moved(trial: Trial, scenario: Scenario, number: float, step: float) -> float:

@@ -176,6 +176,17 @@ def test_mixed_precision_is_judged_by_its_own(target):
     assert seen.outcome == "agree" and ran(seen, "autocast") and ran(seen, "autocast-off")
 
 
+@pytest.mark.parametrize("way, numbers, call", [
+    ("rule", "[-6.2, -5.0]", "torch.corrcoef(x)"),
+    ("decompositions", "[1e-156, 5.4e-156, 1e-80]", "torch.prod(x)"),
+], ids=["there is no slope", "below the normal numbers"])  # fmt: skip
+def test_roundings_of_what_cancels_or_vanishes_are_no_differences(target, way, numbers, call):
+    count = numbers.count(",") + 1
+    made = parse(f'x = tensor(({count},), "float64", listed({numbers}))\ny = {call}\n', target.language)
+    seen = [examine(target, made, Options(1, ways=(way,), salt=salt)) for salt in range(8)]
+    assert all(ran(s, way) for s in seen) and not any(s.findings for s in seen)
+
+
 OF_SINGLES = {
     "a pole": ("(1, 1)", 2.0, "(1,)", "[1.0000000000000002]", "torch.orgqr(x, a)"),
     "overflow": ("(2,)", -3e19, "(2,)", "[2.0, 3.0]", "torch.cosine_similarity(x, a, 0)"),
