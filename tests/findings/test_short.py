@@ -17,10 +17,12 @@ from gradfuzz.findings.short import MOST_LINES, SHORT, question, shortening, sho
 from gradfuzz.findings.short_error import raised, raising
 from gradfuzz.findings.shown import Short
 from gradfuzz.oracles.check import Options, examine
+from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.verdict import Verdict
 from gradfuzz.program import parse, to_json
 from gradfuzz.targets.base.scenario import Scenario, nestings
 from gradfuzz.targets.homes import home_of, language_for
+from gradfuzz.worker.entry import Entry
 from gradfuzz.worker.pinpoint import pinpoint
 
 # Runs scripts one after the other in one process, as each would run by itself, and prints their ends.
@@ -76,6 +78,15 @@ def test_a_planted_bug_is_shown_in_few_lines_and_its_healthy_twin_is_not_accused
     assert math.isnan(shorts[-1].actual) and shorts[-1].source == "a difference quotient"
 
 
+@pytest.mark.parametrize("name, dtype, told", [("wrong_in_single", "float32", True), ("wrong_in_single", "float64", False),
+                                               ("healthy", "float32", False)])  # fmt: skip
+def test_double_precision_says_what_is_right_in_a_lower_one(torch_target, name, dtype, told):
+    trial = Trial(torch_target, parse(X.replace("float64", dtype) + f"y = planted_torch.{name}(x)\n", torch_target.language))
+    entry = Entry(trial, Scenario(("r",)), (0, 0, 0), ((0, 0, 0),))
+    rights = list(entry._double(entry.number(entry.scenario)))
+    assert [right["by"] for right in rights] == ["double"] * told
+
+
 def test_what_is_right_cannot_be_pinpointed(torch_target):
     program = parse(f"{X}y = planted_torch.healthy(x)\n", torch_target.language)
     job = {"program": to_json(program), "scenarios": ["reverse", "forward"], "kind": "gradient", "element": "x[0, 1]"}
@@ -113,10 +124,15 @@ def test_every_nesting_is_spelt_for_every_library(target):
     every = [s.modes for order in (1, 2) for s in nestings(order)]
     every += [("r", "r", "r"), ("f", "r", "f")] if target != "tensorflow" else []  # three tapes take more lines than there are
     cases = [(modes, factor, by, False) for modes in every for factor, by in ((1.0, "proof"), (1.5, "proof"), (1.0, "difference"))]
-    cases += [(("r",), 1.0, "forward", False), (("f",), 1.5, "reverse", False)]
+    cases += [
+        (("r",), 1.0, "forward", False),
+        (("f",), 1.5, "reverse", False),
+        (("r",), 1.0, "double", False),
+        (("f",), 1.5, "double", False),
+    ]
     cases += [(modes, 1.0, "proof", True) for modes in (("r",), ("f",), ("r", "r"))]
     scripts = [next(spellings(*told(target, *case))).script for case in cases]
-    wanted = [1 if factor != 1.0 and by == "proof" else 0 for _, factor, by, _ in cases]
+    wanted = [1 if factor != 1.0 and by in ("proof", "double") else 0 for _, factor, by, _ in cases]
     found = ends(scripts)
     assert [status for status, _ in found] == wanted, [(c, s) for c, s, w in zip(cases, found, wanted) if s[0] != w]
 

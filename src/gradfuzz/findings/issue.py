@@ -193,6 +193,8 @@ def _reasons(finding: Finding, short: Short) -> list[str]:
         )
     elif short.source == DIFFERENCE:
         found.append("a central difference quotient gives it")
+    elif short.source == "in double precision":
+        found.append("double precision gives it")
     elif short.source == "the nearest one-sided slope":
         found.append("it is the nearer of the two one-sided slopes, between which any slope would do")
     agreeing = [name for name, word in context.modes.items() if word == "right" and len(name.split("-over-")) == finding.verdict.order]

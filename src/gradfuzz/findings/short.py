@@ -45,7 +45,9 @@ WRONG_NUMBERS = (GRADIENT, ACCURACY, TAIL, NONFINITE, KINK, PRECISION)
 # Names of a short script's own, beside those that its template binds.
 TAKEN = frozenset({"f", "u", "h", "p", "got", "right", "low", "high", *(f"{letter}{n}" for letter in "deu" for n in range(1, 9))})
 # Sources in words; another mode is called by its name.
-SOURCES = {"proof": "proven", "difference": "a difference quotient", "slopes": "the nearest one-sided slope"}
+SOURCES = {
+    "proof": "proven", "difference": "a difference quotient", "slopes": "the nearest one-sided slope", "double": "in double precision",
+}  # fmt: skip
 Shortening = Generator[tuple[str, dict[str, Any]], Mapping[str, Any], "Short | None"]
 _SAID = re.compile(r": *(-?[0-9.e+-]+|nan|-?inf)\s*$", re.MULTILINE)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradfuzz.oracles.precision import twin_of
 from gradfuzz.oracles.trial import DOUBLE_UNIT, Trial
 from gradfuzz.oracles.verdict import KINK
 from gradfuzz.program.values import size_of
@@ -18,7 +19,7 @@ from gradfuzz.worker.measure import Spot, one_hot
 Shown = dict[str, Any]
 
 # Where the right number is from; a scenario's name where another mode is right.
-PROOF, DIFFERENCE, SLOPES = "proof", "difference", "slopes"
+PROOF, DIFFERENCE, SLOPES, DOUBLE = "proof", "difference", "slopes", "double"
 # Steps of a plain difference quotient, in decades below the size of the number that is moved.
 DECADES = range(2, 9)
 # A quotient says something if what the step does to it is so many times less than what it is to show,
@@ -27,6 +28,8 @@ MARGIN = 20.0
 SETTLED, NOTHING = 1e-2, 1e-6
 # What differs by less is a rounding of somebody's.
 LEAST_GAP = 1e-10
+# In a lower precision every step of a formula rounds: an entry that is off by more than so many units of it is plainly wrong.
+LOW_UNITS = 1024.0
 
 
 class Entry:
@@ -69,6 +72,18 @@ class Entry:
         for name, number in others.items():
             if number is not None and math.isfinite(number) and not abs(actual - number) <= NOTHING * max(abs(number), abs(actual)):
                 yield {"by": name, "right": number, "step": 0.0}
+        yield from self._double(actual)
+
+    def _double(self, actual: float) -> Iterator[Shown]:
+        """The same entry in double precision, where this is a lower one."""
+        if self.trial.epsilon <= DOUBLE_UNIT:
+            return
+        try:
+            right = Entry(twin_of(self.trial)[0], self.scenario, self.output, self.alongs).number(self.scenario)
+        except Exception:  # the library has no such thing in double precision
+            return
+        if right is not None and math.isfinite(right) and not abs(actual - right) <= LOW_UNITS * self.trial.epsilon * abs(right):
+            yield {"by": DOUBLE, "right": right, "step": 0.0}
 
     def number(self, scenario: Scenario, us: Sequence[Vec] | None = None, shift: float = 0.0) -> float | None:
         """The entry in a scenario, perhaps at inputs moved along its last direction; None where the library refuses."""
