@@ -171,3 +171,13 @@ def test_a_finding_goes_down_to_the_order_that_explains_it_and_no_other(torch_ta
     verdict = next(v for v in examine(torch_target, program, options).findings if v.order == 3)
     confirmed = confirm(torch_target, Suspicion(f"planted_torch.{name}", program, (), replace(options, scenarios=None), verdict), 2.0)
     assert confirmed is not None and scenario in confirmed.verdict.names
+
+
+@pytest.mark.parametrize("text", [
+    'x = tensor((2, 1), "float64", listed([-4e+27, -0.0]))\ny = torch.fix(x)\n',
+    'x = tensor((4,), "float64", full(0.0), layout="transposed")\ny = torch.Tensor.as_strided(x, (2, 2), (1, 2))\n',
+], ids=["an output that nothing moves", "strides are read"])  # fmt: skip
+def test_what_steps_make_of_other_numbers_or_strides_is_no_finding(torch_target, text):
+    """Beside 4e27 steps are too long for a zero, and the rounding of the other output is none of its; steps keep strides."""
+    program = parse(text, torch_target.language)
+    assert not any(examine(torch_target, program, Options(1, salt=salt)).findings for salt in range(6))

@@ -133,6 +133,13 @@ def test_branches_are_decided_by_comparison(torch_target):
     assert float(entry(ask(torch_target, text))["exact"]) == 3.0
 
 
+@pytest.mark.parametrize("target, slope", [(1.0, 1.0), (-1.0, -1.0), (2.0, 0.0)])
+def test_a_target_that_is_no_label_means_what_the_library_makes_of_it(torch_target, target, slope):
+    text = f'x = tensor((1,), "float64", full(0.25))\nt = tensor((1,), "float64", full({target}), grad=False)\n'
+    found = ask(torch_target, text + "y = torch.nn.functional.hinge_embedding_loss(x, t)\n")
+    assert verdicts(found) == {"right"} and float(entry(found)["exact"]) == slope
+
+
 def test_a_wrong_spelling_is_another_function_and_silent(torch_target, monkeypatch):
     from gradfuzz.targets.homes import home_of
 

@@ -162,6 +162,13 @@ class Line:
             step *= RATIO
         return found >= 2
 
+    def ladder_of(self, components: Array) -> Estimate:
+        """The same of these components alone: of the others only the rounding would be seen."""
+        here = self.at(0.0)
+        if components.shape != here.shape or components.all():
+            return self.ladder
+        return estimate(lambda t: _part(self.at(t), components), here[components], self.epsilon)
+
     @cached_property
     def fine(self) -> Estimate | None:
         """Steps from where the ladder ends down to a few units in the last place, for inputs that are large; None where they are not."""
@@ -315,6 +322,11 @@ class Line:
         low, high = self.numeric.interval()
         bar = self.ad_bar(scenario)
         return not low - bar <= self.numbers[scenario] <= high + bar
+
+
+def _part(values: Array, components: Array) -> Array:
+    """Some of the components; all of another shape, which says that there is none."""
+    return values[components] if values.shape == components.shape else values
 
 
 def settles(numeric: Estimate, part: float = SETTLED) -> bool:

@@ -29,7 +29,10 @@ def _element(suspect: Suspect) -> Says:
         if suspect.step == 0.0 or size < SMALLEST or 1 / ANOTHER_SCALE < size / suspect.step < ANOTHER_SCALE:
             continue
         closer = suspect.case.line(single(suspect.trial, suspect.place, size), suspect.wrong)
-        if settles(closer.ladder, min(SETTLED, SHARP * gap)) and not closer.ladder.kink and not closer.wrong():
+        # An output that longer steps do not move either has no part in it.
+        ladder, disputed = closer.ladder_of(suspect.line.moving), suspect.gap * size / suspect.step
+        near = all(abs(number - ladder.value) <= SHARP * disputed for number in closer.numbers.values())
+        if near and settles(ladder, min(SETTLED, SHARP * gap)) and not ladder.kink and not closer.wrong():
             return SUPPORTS
     cusp = suspect.line.numeric.kink and 0.0 < own < suspect.step / ANOTHER_SCALE and steepening(suspect)
     return BLIND if cusp else None

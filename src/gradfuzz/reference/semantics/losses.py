@@ -68,7 +68,9 @@ def soft_margin(x: Any, target: Any) -> Array:
 @meaning
 def hinge_embedding(x: Any, target: Any, margin: Any = 1.0) -> Array:
     def one(a: Jet, t: Jet) -> Jet:
-        return a if t.value == 1 else larger(jet(margin) - a, jet(0))
+        """Of a target that is neither both parts count."""
+        parts = [*([a] if t.value != -1 else []), *([larger(jet(margin) - a, jet(0))] if t.value != 1 else [])]
+        return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
     return elementwise(one, x, target)
 

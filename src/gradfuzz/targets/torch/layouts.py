@@ -56,3 +56,16 @@ _LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 def lay_out(tensor: torch.Tensor, layout: str) -> torch.Tensor:
     return _LAYOUTS[layout](tensor)
+
+
+def like(tensor: torch.Tensor, model: torch.Tensor) -> torch.Tensor:
+    """The numbers with the model's strides and offset: sums of tensors with gaps have none, and some functions read strides.
+
+    What shares memory stays as it is: it has no room for numbers of its own.
+    """
+    strides, offset = model.stride(), model.storage_offset()
+    shared = 0 in strides or not model.numel() or model.is_neg() or model.is_conj()
+    if shared or (tensor.stride() == strides and tensor.storage_offset() == offset):
+        return tensor
+    room = torch.zeros(offset + 1 + sum((n - 1) * s for n, s in zip(model.shape, strides)), dtype=model.dtype, device=model.device)
+    return room.as_strided(model.shape, strides, offset).copy_(tensor)

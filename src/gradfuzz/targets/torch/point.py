@@ -23,6 +23,7 @@ from gradfuzz.targets.base.scenario import Modes, Scenario
 from gradfuzz.targets.torch import tape
 from gradfuzz.targets.torch.derivatives import Function, forward, nested, reverse, set_grad
 from gradfuzz.targets.torch.device import on_device
+from gradfuzz.targets.torch.layouts import like
 from gradfuzz.targets.torch.leaks import nothing_left
 from gradfuzz.targets.torch.modules import build_module
 from gradfuzz.targets.torch.tensors import UNITS, floating, make_tensor, to_numpy, whole
@@ -182,7 +183,7 @@ class TorchPoint(Binding):
             return DERIVATIVES[scenario.way](self, xs, modes, us, v)
 
     def _shifted(self, along: Vec, shift: float) -> list[torch.Tensor]:
-        return [torch.add(x, d, alpha=shift) for x, d in zip(self.leaves, self.native(along))]
+        return [like(torch.add(x, d, alpha=shift), x) for x, d in zip(self.leaves, self.native(along))]
 
     def choices(self, along: Vec, shift: float) -> list[Array]:
         set_grad(False)
