@@ -140,6 +140,20 @@ def test_a_target_that_is_no_label_means_what_the_library_makes_of_it(torch_targ
     assert verdicts(found) == {"right"} and float(entry(found)["exact"]) == slope
 
 
+MATRIX = 'a = tensor((3, 2), "{dtype}", normal(seed=1))\ntau = tensor((2,), "{dtype}", uniform(0.3, 0.9, seed=2))\n'
+OTHER = 'c = tensor((3, 3), "{dtype}", normal(seed=3))\n'
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("text", [
+    MATRIX + "y = torch.linalg.householder_product(a, tau)\n", MATRIX + OTHER + "y = torch.ormqr(a, tau, c)\n",
+    MATRIX + OTHER + "y = torch.ormqr(a, tau, c, left=False, transpose=True)\n",
+], ids=["product", "times", "adjoint"])  # fmt: skip
+def test_reflections_mean_what_the_library_computes(torch_target, text, dtype):
+    found = ask(torch_target, text.format(dtype=dtype), scenarios=("reverse",))
+    assert verdicts(found) == {"right"}, found
+
+
 def test_a_wrong_spelling_is_another_function_and_silent(torch_target, monkeypatch):
     from gradfuzz.targets.homes import home_of
 

@@ -453,3 +453,33 @@ def vander(x: Any, n: Any = None, increasing: bool = False) -> Array:
 
     columns = [elementwise(lambda a, k=k: power_of(a, k), x) for k in range(count)]
     return np.stack(columns if increasing else columns[::-1], -1)
+
+
+@meaning
+def householder_product(a: Any, tau: Any) -> Array:
+    """The first columns of the product of reflections whose vectors stand below the diagonal, each with a one on it."""
+    return batched(lambda columns, scales: _reflected(columns, scales[0])[:, : columns.shape[1]], a, lift(tau)[..., None, :])
+
+
+@meaning
+def reflected_product(a: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Array:
+    """Another matrix times the whole product of reflections, or its adjoint, on either side."""
+
+    def one(columns: Array, scales: Array, c: Array) -> Array:
+        whole = _reflected(columns, scales[0])
+        whole = adjoint(whole) if transpose else whole
+        return matrix_product(whole, c) if left else matrix_product(c, whole)
+
+    return batched(one, a, lift(tau)[..., None, :], other)  # type: ignore[no-any-return]
+
+
+def _reflected(columns: Array, scales: Array) -> Array:
+    rows = len(columns)
+    found = lift(np.eye(rows))
+    for k, scale in enumerate(scales):
+        v = lift(np.zeros(rows))
+        v[k] = jet(1)
+        v[k + 1 :] = columns[k + 1 :, k]
+        along = matrix_product(found, v[:, None])
+        found = found - matrix_product(along, adjoint(v[:, None])) * scale
+    return found

@@ -199,6 +199,8 @@ def multilabel_soft_margin(x: Any, target: Any, weight: Any = None, reduction: A
 @meaning
 def cosine_similarity(a: Any, b: Any, axis: int = 1, eps: Any = 1e-8) -> Array:
     a, b = np.broadcast_arrays(lift(a), lift(b))
+    if not a.ndim and int(axis) in (0, -1):  # a single number is a vector of one
+        return cosine_similarity(a[None], b[None], 0, eps)
     a, b = np.moveaxis(a, int(axis), -1), np.moveaxis(b, int(axis), -1)
     found = np.empty(a.shape[:-1], object)
     for place in np.ndindex(*found.shape):
