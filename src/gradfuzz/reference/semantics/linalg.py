@@ -470,7 +470,7 @@ def reflected_product(a: Any, tau: Any, other: Any, left: bool = True, transpose
         whole = adjoint(whole) if transpose else whole
         return matrix_product(whole, c) if left else matrix_product(c, whole)
 
-    return batched(one, a, lift(tau)[..., None, :], other)  # type: ignore[no-any-return]
+    return batched(one, a, lift(tau)[..., None, :], other)
 
 
 def _reflected(columns: Array, scales: Array) -> Array:
