@@ -171,11 +171,11 @@ class Bench:
     def most(self) -> float:
         return RANGES.get(self.unit, RANGES[2.0**-52])[1]
 
-    def _within(self, truth: Any, given: Any, slack: float, scale: float, free: float = FREE) -> bool:
-        """Whether a library's number is the true one, up to rounding."""
+    def _within(self, truth: Any, given: Any, slack: float, scale: float, free: float = FREE, whole: float = 0.0) -> bool:
+        """Whether a library's number is the true one, up to rounding; `whole`: how large that is which it is a part of."""
         if not np.isfinite(given):
             return bool(_real_abs(truth) > self.most) if not np.isnan(given) else False
-        size = _float(abs(truth).upper())
+        size = max(whole, _float(abs(truth).upper()))
         bar = free * (self.half_unit * size + slack) + self.least
         if truth.contains(0):
             bar += free * self.half_unit * scale
@@ -252,17 +252,18 @@ class Bench:
             "normal": bool(self.least < abs(truth) < self.most),
             "digits": -math.log10(self.half_unit),
         }
-        off = [name for name, g in numbers.items() if not self._within(truth, g, 0.0, scale)]
+        k, i, part = row["output"]
+        whole = _float(abs(_top(found[k].reshape(-1)[i])).upper())  # of a complex number: its parts are rounded together
+        off = [name for name, g in numbers.items() if not self._within(truth, g, 0.0, scale, whole=whole)]
         slack = 0.0
         if off:
-            k, i, part = row["output"]
             at = sum(o.size for o in self.outputs[:k]) + i
             base = [_part(_top(x), part) for x in numbers_of(found)]
             slack = self._moved(base, self.inputs, us, bits, lambda x: _part(_top(x), part))[at]
         if not off:
             return self._entry(row, alongs, RIGHT, **shown)
         spoilt = FREE * slack > SPOILT * _float(abs(truth).mid())
-        within = [name for name in off if self._within(truth, numbers[name], slack, scale)]
+        within = [name for name in off if self._within(truth, numbers[name], slack, scale, whole=whole)]
         if spoilt and within and not self.exact_inputs:
             return self._entry(row, alongs, UNKNOWN, "rounding the inputs changes as much", **shown)
         if not spoilt:
