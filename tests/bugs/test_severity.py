@@ -4,6 +4,7 @@ import pytest
 
 from gradfuzz.bugs import severity as grades
 from gradfuzz.bugs.bug import bugs_of
+from gradfuzz.bugs.judgements import judge
 from gradfuzz.bugs.severity import GRADES, severity
 from gradfuzz.findings.labels import Label
 from gradfuzz.findings.proof import PROVEN, Proof
@@ -184,3 +185,13 @@ def test_what_shows_at_its_neighbours_is_ordinary_and_what_does_not_is_none(grad
 def test_whether_it_is_ordinary_is_kept():
     for said in (True, False, None):
         assert type(made()).from_json(made(ordinary=said).to_json()).ordinary is said
+
+
+def test_what_a_person_calls_real_is_not_folded_for_its_name_or_label_but_for_its_arguments():
+    native = made("torch.native_norm", "status", symptom="no such shape", hidden=("native_norm",), ordinary=True)
+    labelled = made("torch.cos", label=Label("by-design", "it says so", "https://a"))
+    empty = made("torch.tan", text=at(shape="(2, 0)", values="full(0.0)"))
+    for finding, before, after in ((native, "edge", "loud"), (labelled, "documented", "silent"), (empty, "edge", "edge")):
+        assert bugs_of([finding])[0].severity.grade.name == before
+        (bug,) = bugs_of([finding], [judge(finding, "real", "somebody has looked")])
+        assert bug.severity.grade.name == after and (after == before or "judged real" in bug.severity.because)
