@@ -15,6 +15,8 @@ def refused(said, mode="reverse"):
     return Landscape({}, {}, {mode: said})
 
 
+COMPLEX = 'x = tensor((2,), "complex128", listed([0.5, 2.0]))\ny = torch.sin(x)\n'
+ZERO = 'x = tensor((2,), "float64", full(0.0))\ny = torch.sin(x)\n'
 SAMPLE = 'x = tensor((), "float64", full(0.5))\ny = jax.random.{}(jax.random.PRNGKey(0), x)\n'
 
 
@@ -39,6 +41,16 @@ ONE = [
     ]),
     ("a wrong forward mode within the formula of the reverse one", [made(scenarios=["forward"]), made(scenarios=["forward-over-reverse"])]),
     ("nestings over one formula", [made(scenarios=["reverse-over-forward"]), made("torch.sin", "nonfinite", ["forward-over-forward"])]),
+    ("complex numbers and real ones, anywhere", [made(text=COMPLEX, ordinary=True), made("torch.Tensor.sin", ordinary=True)]),
+    ("complex numbers in a region, and real ones", [made(text=COMPLEX, ordinary=False), made("torch.Tensor.sin", ordinary=True)]),
+    ("a NaN at a point, and of its derivative", [
+        made(kind="nonfinite", text=ZERO, ordinary=False),
+        made(kind="nonfinite", scenarios=["reverse-over-reverse"], text=ZERO, ordinary=False),
+    ]),
+    ("digits that are lost far out, and of the second derivative at ordinary numbers", [
+        made(kind="accuracy", ordinary=False), made(kind="accuracy", scenarios=["reverse-over-reverse"], ordinary=True),
+    ]),
+    ("one function by a name that stands beside another's", [made("torch.nuclear_norm"), made("torch.linalg.matrix_norm")]),
     ("one message in many functions", [
         made("torch.addr", "status", symptom="Error found dtype T but expected T"),
         made("torch.nn.HuberLoss", "status", ["forward"], symptom="Error found dtype T but expected T"),
@@ -158,6 +170,14 @@ TWO = [
     ("a composite by design and a derivative of the operator in it", [
         made("torch.nn.LPPool1d", rules=("PowBackward0",), label=Label("by-design", "set to zero", "https://a")),
         made("torch.pow", "accuracy", ["reverse-over-reverse"], rule="PowBackward0"),
+    ]),
+    ("complex numbers anywhere, and digits of real ones", [
+        made("torch.nn.SiLU", scenarios=["forward"], text=COMPLEX, ordinary=True),
+        made("torch.nn.SiLU", "accuracy", ["reverse", "forward"]),
+    ]),
+    ("a wrong number anywhere, and a NaN of its derivative at a point", [
+        made("torch.cosine_similarity", ordinary=True),
+        made("torch.cosine_similarity", "nonfinite", ["reverse-over-reverse"], text=ZERO, ordinary=False),
     ]),
     ("two functions", [made("torch.sin"), made("torch.cos")]),
     ("two formulas of one rule", [made(scenarios=["reverse"]), made(scenarios=["forward"])]),

@@ -4,6 +4,7 @@ import pytest
 
 from gradfuzz.bugs import severity as grades
 from gradfuzz.bugs.bug import bugs_of
+from gradfuzz.bugs.judgements import judge
 from gradfuzz.bugs.severity import GRADES, severity
 from gradfuzz.findings.labels import Label
 from gradfuzz.findings.proof import PROVEN, Proof
@@ -54,10 +55,14 @@ CASES = [
     ("edge", "unvalidated argument: NaN", made(text=at(call='torch.clamp(x, float("nan"))'))),
     ("edge", "index out of range", made(kind="status", symptom="Error index is out of bounds for dimension")),
     ("loud", "", made(kind="status", symptom="IndexError list index out of range")),
+    ("region", "negated view", made(kind="status", symptom="setStorage sizes are out of bounds for storage of size",
+                                    text=at(values="listed([0.5, 2.0]), layout=\"negated\""), ordinary=True)),
     ("edge", "index out of range", made(kind="crash", oracle="process", text=at(more=INDEX), documented=("indices are not checked",))),
     ("loud", "take its process down", made(kind="crash", oracle="process", text=at(more=INDEX))),
     ("loud", "take its process down", made(kind="crash", oracle="process", text=at(shape="(2, 0)", values="full(0.0)"))),
     ("edge", "not a public API", made("torch.ops.aten.norm.default", kind="crash", oracle="process")),
+    ("loud", "take its process down", made("torch.native_norm", kind="crash", oracle="process", hidden=("native_norm",))),
+    ("loud", "take its process down", made("torch.triangular_solve", kind="crash", oracle="process")),
     ("silent", "", made("torch.lgamma", hidden=("lgamma",), ordinary=True)),  # nobody wrote a docstring: it is wrong all the same
     ("edge", "undocumented: lgamma", made("torch.lgamma", "status", symptom="some error", hidden=("lgamma",), ordinary=True)),
     ("edge", "an option of 0.001", made(kind="nonfinite", text=at(call="torch.nn.functional.normalize(x, p=0.001)"))),
@@ -180,3 +185,13 @@ def test_what_shows_at_its_neighbours_is_ordinary_and_what_does_not_is_none(grad
 def test_whether_it_is_ordinary_is_kept():
     for said in (True, False, None):
         assert type(made()).from_json(made(ordinary=said).to_json()).ordinary is said
+
+
+def test_what_a_person_calls_real_is_not_folded_for_its_name_or_label_but_for_its_arguments():
+    native = made("torch.native_norm", "status", symptom="no such shape", hidden=("native_norm",), ordinary=True)
+    labelled = made("torch.cos", label=Label("by-design", "it says so", "https://a"))
+    empty = made("torch.tan", text=at(shape="(2, 0)", values="full(0.0)"))
+    for finding, before, after in ((native, "edge", "loud"), (labelled, "documented", "silent"), (empty, "edge", "edge")):
+        assert bugs_of([finding])[0].severity.grade.name == before
+        (bug,) = bugs_of([finding], [judge(finding, "real", "somebody has looked")])
+        assert bug.severity.grade.name == after and (after == before or "judged real" in bug.severity.because)

@@ -106,7 +106,7 @@ def test_what_is_known_of_libraries_is_labelled():
 
 FIELDS = {
     "label", "names", "kinds", "orders", "scenarios", "mode", "again", "types", "given", "off", "word", "message", "outside", "releases",
-    "fixed", "quote", "quoted", "reason", "link",
+    "fixed", "quote", "quoted", "said", "reason", "link",
 }  # fmt: skip
 
 

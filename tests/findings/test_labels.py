@@ -69,6 +69,35 @@ def test_what_is_called_documented_is_said_by_the_release_under_test(rows):
     assert given(made(), said=["torch.sin: The gradient is fine."]) == given(made(), said=[]) == "new"
 
 
+def test_words_of_the_page_behind_the_link_are_told_where_no_docstring_has_any(rows):
+    rows({**ROW, "label": "by-design", "said": "it is meant to be so"})
+    label = label_for("torch", "torch.sin", "", made().verdict, made().program, "2.0.0", [])
+    assert label is not None and label.quote == "it is meant to be so"
+
+
+@pytest.mark.parametrize("api, number, kind", [
+    ("torch.cumprod", 0.0, "gradient"), ("torch.linalg.vander", 0.0, "nonfinite"),
+    ("torch.pow", 0.0, "nonfinite"), ("torch.pow", -1.0, "nonfinite"),
+])  # fmt: skip
+def test_a_label_for_numbers_that_are_zero_is_not_given_to_small_ones(api, number, kind):
+    known = [
+        label_for("torch", api, "", made(api, kind, ["forward-over-reverse"]).verdict, parse(text, language_for("torch")), "2.13.0")
+        is not None
+        for text in (f'x = tensor((2,), "float64", full({n}))\ny = {api}(x, 1)\n' for n in (number, 2.2e-16))
+    ]
+    assert known == [True, False]
+
+
+@pytest.mark.parametrize(
+    "alpha, dtype, known", [(", alpha=2.0", "float32", True), ("", "float32", False), (", alpha=2.0", "float64", False)]
+)
+def test_what_refuses_a_tangent_of_another_type_is_known_where_a_factor_made_it(alpha, dtype, known):
+    text = f'x = tensor((2, 2), "{dtype}", full(1.0))\ny = torch.Tensor.add(x, 1{alpha})\nz = torch.cholesky_inverse(y)\n'
+    verdict = replace(made(kind="status", scenarios=["forward"]).verdict, reason="expected m1 and m2 to have the same dtype")
+    label = label_for("torch", "torch.cholesky_inverse", "", verdict, parse(text, language_for("torch")), "2.13.0")
+    assert (label is not None and label.link.endswith("90065")) == known
+
+
 def test_the_docstrings_of_siblings_are_read(torch_target):
     said = documented(torch_target, "torch.nn.functional.lp_pool2d")
     assert any("torch.nn.LPPool2d" in sentence and "gradient" in sentence for sentence in said)
@@ -116,6 +145,25 @@ a = tensor((1, 2), "int64", listed([{labels}]), grad=False)
 m = torch.nn.CTCLoss()
 y = m(x, a, [3], [2])
 """
+UNARY = 'x = tensor((2,), "float64", full({1}))\nm = torch.nn.{0}()\ny = m(x)\n'
+X_LOG = 'x = tensor((2,), "float64", full({2}))\ny = {0}({1}, x)\n'
+SCATTER = """x = tensor((3,), "float64", full(2.0))
+a = tensor((2,), "int64", listed([{1}]), grad=False)
+b = tensor((2,), "float64", arange(1.0, 1.0))
+y = torch.Tensor.{0}(x, 0, a, b{2})
+"""
+UNPOOL = """x = tensor((1, 4), "float64", listed([38.0, -41.0, 23.0, -90.0]))
+p = torch.nn.MaxPool1d(2, stride={}, return_indices=True)
+m = torch.nn.MaxUnpool1d(2)
+o, i = p(x)
+y = m(o, i)
+"""
+CHOLESKY = "torch.linalg.cholesky_ex(x)"
+SQUARE = 'x = tensor((2, 2), "float64", listed([{}]))\ny = {}\n'
+REFLECTOR = """x = tensor((2, 1), "float64", listed([0.5, 2.0]))
+t = tensor((1,), "float64", full({}))
+y = torch.linalg.householder_product(x, t)
+"""
 FACTOR = 'x = tensor((2, 2), "complex128", listed([{first}, 0.5, complex(0.5, 2.0), 2.0]))\ny = torch.cholesky_inverse(x)\n'
 MAX_NORM = 'i = tensor((2,), "int64", full(1), grad=False)\nm = torch.nn.EmbeddingBag(4, 3{more})\ny = m(i, i)\n'
 LU = """x = tensor((2, 2), "float64", full(1.0))
@@ -161,6 +209,25 @@ y = m(x, x, tgt_mask=b)
     ("torch.nn.EmbeddingBag", "gradient", MAX_NORM.format(more=", max_norm=1.0"), "torch.nn.Embedding.html"),
     ("torch.nn.EmbeddingBag", "gradient", MAX_NORM.format(more=""), ""),
     ("torch.clamp", "gradient", CLAMP.format(low="a"), "191142"), ("torch.clamp", "gradient", CLAMP.format(low="-1.0"), ""),
+    ("torch.nn.EmbeddingBag", "kink", MAX_NORM.format(more=", max_norm=1.0"), "torch.nn.Embedding.html"),
+    ("torch.nn.EmbeddingBag", "kink", MAX_NORM.format(more=""), ""),
+    ("torch.nn.Sigmoid", "tail", UNARY.format("Sigmoid", 40.0), "195527"), ("torch.nn.Sigmoid", "tail", UNARY.format("Sigmoid", 4.0), ""),
+    ("torch.nn.Sigmoid", "tail", UNARY.format("Sigmoid", -40.0), ""), ("torch.nn.Tanh", "tail", UNARY.format("Tanh", -40.0), "195527"),
+    ("torch.nn.Tanh", "nonfinite", UNARY.format("Tanh", 40.0), ""), ("torch.nn.SiLU", "tail", UNARY.format("SiLU", 40.0), ""),
+    ("torch.xlogy", "nonfinite", X_LOG.format("torch.xlogy", 0.0, 0.0), "82713"),
+    ("torch.xlogy", "nonfinite", X_LOG.format("torch.xlogy", 0.0, 2.0), ""),
+    ("torch.xlogy", "nonfinite", X_LOG.format("torch.xlogy", 2.0, 0.0), ""),
+    ("torch.special.xlog1py", "nonfinite", X_LOG.format("torch.special.xlog1py", 0.0, -1.0), "82713"),
+    ("torch.special.xlog1py", "nonfinite", X_LOG.format("torch.special.xlog1py", 0.0, 0.0), ""),
+    ("torch.Tensor.scatter", "gradient", SCATTER.format("scatter", "0, 0", ""), "torch.Tensor.scatter_.html"),
+    ("torch.Tensor.scatter", "gradient", SCATTER.format("scatter", "0, 1", ""), ""),
+    ("torch.Tensor.scatter_reduce", "gradient", SCATTER.format("scatter_reduce", "0, 0", ', "amax", include_self=False'), ""),
+    ("torch.nn.MaxUnpool1d", "gradient", UNPOOL.format(1), "torch.nn.MaxUnpool2d.html"),
+    ("torch.nn.MaxUnpool1d", "gradient", UNPOOL.format(2), "80204"),
+    ("torch.linalg.cholesky_ex", "gradient", SQUARE.format("2.0, 1.0, 1.0, 0.25", CHOLESKY), "torch.linalg.cholesky_ex.html"),
+    ("torch.linalg.cholesky_ex", "gradient", SQUARE.format("2.0, 1.0, 1.0, 2.0", CHOLESKY), ""),
+    ("torch.linalg.householder_product", "gradient", REFLECTOR.format(0.2), "torch.linalg.householder_product.html"),
+    ("torch.linalg.householder_product", "gradient", REFLECTOR.format(0.4), ""),
     ("torch.lu_unpack", "status", LU.format(data=False), "torch.lu_unpack.html"), ("torch.lu_unpack", "status", LU.format(data=True), ""),
 ])  # fmt: skip
 def test_a_label_holds_where_its_inputs_are(api, kind, text, link):
@@ -178,7 +245,19 @@ def test_a_label_holds_where_its_inputs_are(api, kind, text, link):
     ("torch.logcumsumexp", "nonfinite", "forward", "complex128", "2.0, 3.0", "196705"),
     ("torch.logcumsumexp", "nonfinite", "reverse", "complex128", "2.0, 3.0", ""),
     ("torch.sparse.mm", "way", "sparse reverse", "float64", "2.0, 3.0", ""),
-    ("torch.nextafter", "gradient", "reverse", "float64", "2.0, 4.0", "derivatives.yaml"),
+    ("torch.pow", "gradient", "forward-over-reverse-over-reverse", "float64", "1.0, 3.0", "89757"),
+    ("torch.pow", "gradient", "forward-over-reverse", "float64", "1.0, 3.0", ""),
+    ("torch.pow", "accuracy", "forward-over-forward-over-reverse", "complex128", "2.0, 3.0", "185639"),
+    ("torch.pow", "accuracy", "forward-over-forward-over-reverse", "float64", "2.0, 3.0", ""),
+    ("torch.pow", "nonfinite", "reverse-over-reverse", "float64", "2.0, 3.0", ""),
+    ("torch.atan2", "accuracy", "reverse", "float32", "2.0, 3.0", "80762"),
+    ("torch.atan2", "accuracy", "reverse", "float64", "2.0, 3.0", ""),
+    ("torch.logaddexp", "tail", "reverse-over-reverse", "float64", "2.0, 3.0", "196704"),
+    ("torch.logaddexp", "tail", "reverse", "float64", "2.0, 3.0", ""),
+    ("torch.quantile", "status", "dynamo forward", "float64", "0.2, 0.3", "197090"),
+    ("torch.quantile", "status", "forward", "float64", "0.2, 0.3", ""),
+    ("torch.quantile", "status", "dynamo reverse", "float64", "0.2, 0.3", ""),
+    ("torch.nextafter", "gradient", "reverse", "float64", "2.0, 4.0", "148820"),
     ("torch.nextafter", "gradient", "reverse", "float64", "5.0, 4.0", ""),
 ])  # fmt: skip
 def test_a_label_holds_in_its_modes_and_at_its_numbers(api, kind, modes, one, numbers, link):

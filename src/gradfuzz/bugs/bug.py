@@ -15,7 +15,7 @@ from gradfuzz.bugs.cause import causes, gathered, run_together, subject
 from gradfuzz.bugs.circumstances import circumstances
 from gradfuzz.bugs.judgements import BY_DESIGN, REAL, Judgement, place
 from gradfuzz.bugs.names import names_of
-from gradfuzz.bugs.severity import DOCUMENTED, EDGE, GRADES, Severity, modes_disagree, next_to_nothing, reverse, severity, silent
+from gradfuzz.bugs.severity import DOCUMENTED, EDGE, GRADES, Severity, as_shown, modes_disagree, next_to_nothing, reverse, severity, silent
 from gradfuzz.errors import StoreError
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.labels import NEW, NEWS, REGRESSION
@@ -124,7 +124,15 @@ def _bug(group: Sequence[Finding], judged: Mapping[tuple[str, str, str], Judgeme
     said = tuple(judged[place(f)] for f in ordered if place(f) in judged)
     dismissed = len(said) == len(ordered) and REAL not in {j.judgement for j in said}  # all of it: a judgement hides no neighbour
     given = Severity(DOCUMENTED if said[0].judgement == BY_DESIGN else EDGE, f"judged {said[0].judgement}") if dismissed else None
-    return Bug(_id(ordered), tuple(ordered), given or severity(ordered[0]), said)
+    return Bug(_id(ordered), tuple(ordered), given or _told(ordered, judged), said)
+
+
+def _told(ordered: Sequence[Finding], judged: Mapping[tuple[str, str, str], Judgement]) -> Severity:
+    """That of the gravest; and where it would be folded for a name or a label, and a person says real, what such a finding shows."""
+    found = severity(ordered[0])
+    real = [as_shown(f) for f in ordered if place(f) in judged and judged[place(f)].judgement == REAL] if found.grade.folded else []
+    shown = min(real, key=lambda s: GRADES.index(s.grade), default=found)
+    return Severity(shown.grade, f"judged {REAL}; {found.because}") if found.grade.folded and not shown.grade.folded else found
 
 
 def _id(findings: Sequence[Finding]) -> str:

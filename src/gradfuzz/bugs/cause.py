@@ -12,7 +12,7 @@ from gradfuzz.bugs.circumstances import mixed_types
 from gradfuzz.bugs.names import names_of, without_dimensions
 from gradfuzz.bugs.severity import EDGE, GRADES, POINT, REGION, Severity, as_shown
 from gradfuzz.findings.finding import Finding
-from gradfuzz.oracles.verdict import ACCURACY, CRASH, GRADIENT, INTERNAL, MALFORMED, STATUS, TAIL, TIMEOUT, VALUE, Verdict
+from gradfuzz.oracles.verdict import ACCURACY, CRASH, GRADIENT, INTERNAL, MALFORMED, NONFINITE, STATUS, TAIL, TIMEOUT, VALUE, Verdict
 from gradfuzz.program.model import Ref, walk
 from gradfuzz.targets.base.scenario import Modes
 
@@ -48,8 +48,13 @@ def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
 
     def together(i: int, j: int) -> bool:
         """Of one formula; and what is odd about the arguments of one is so about the other's: that is a cause of its own."""
-        numbers = all(f.label is None and _cause(f)[0] == "wrong" for f in (findings[i], findings[j]))
-        return one_formula(findings[i], findings[j]) and not (numbers and _oddity(shown(i)) != _oddity(shown(j)))
+        one, other = findings[i], findings[j]
+        if not one_formula(one, other):
+            return False
+        if any(f.label is not None or _cause(f)[0] != "wrong" for f in (one, other)):
+            return True
+        places = shown(i), shown(j)
+        return _oddity(places[0]) == _oddity(places[1]) and not _complex_alone(one, other, *places) and not _at_a_point(one, other, *places)
 
     keys = [causes(finding) for finding in findings]
     alike: dict[tuple[str, ...], list[int]] = {}
@@ -130,6 +135,26 @@ def _one_symptom(composite: Finding, operator: Finding) -> bool:
 
 def _complex(finding: Finding) -> bool:
     return any(tensor.dtype.startswith("complex") for tensor in finding.program.inputs.values())
+
+
+def _complex_alone(a: Finding, b: Finding, one: Severity, other: Severity) -> bool:
+    """Whether it shows at ordinary complex numbers, and at real ones less gravely: what reals suffer from is another formula."""
+    if _complex(a) == _complex(b):
+        return False
+    of_complex, of_reals = (one, other) if _complex(a) else (other, one)
+    return of_complex.grade not in (REGION, POINT, EDGE) and GRADES.index(of_reals.grade) > GRADES.index(of_complex.grade)
+
+
+def _at_a_point(a: Finding, b: Finding, one: Severity, other: Severity) -> bool:
+    """Whether a higher derivative is not finite at a point alone, and the lower one is finite and wrong elsewhere.
+
+    That makes no NaN there: a branch or a quotient does, which has nothing wrong with it below.
+    """
+    if a.verdict.order == b.verdict.order:
+        return False
+    low, high = ((a, one), (b, other)) if a.verdict.order < b.verdict.order else ((b, other), (a, one))
+    finite = COARSER.get(low[0].kind, low[0].kind) == GRADIENT and high[0].kind == NONFINITE
+    return finite and low[1].grade is not POINT and high[1].grade is POINT
 
 
 def _pairs(groups: Iterable[Sequence[int]]) -> Iterator[tuple[int, int]]:
@@ -259,7 +284,7 @@ def one_formula(a: Finding, b: Finding) -> bool:
     if names_of(a.target).transposes and low.order == high.order and run_together(subject(a)) == run_together(subject(b)):
         return True
     if low.order < high.order:
-        if first.ordinary is False and second.ordinary:
+        if first.ordinary is False and second.ordinary and not first.kind == second.kind == ACCURACY:
             return False  # what is wrong at special numbers alone explains nothing at ordinary ones
         return _explains(low, high) or _first(ours) == _first(theirs)
     return bool(set(ours) & set(theirs)) or _first(ours) == _first(theirs)

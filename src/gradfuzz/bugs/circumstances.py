@@ -34,8 +34,11 @@ _ABOUT_EMPTY = re.compile(
     r"\bnon.?zero (size|dim|element|length)|\bempty\b|\bzero.(size|element|dim)|\bat least (one|1) element", re.IGNORECASE
 )
 _ABOUT_TYPES = re.compile(r"\bd?types?\b|\bcast\b", re.IGNORECASE)
-# Python's own complaint about an index is about a list of whoever wrote the formula, not about an argument.
-_ABOUT_INDEX = re.compile(r"(?<!list index )(?<!tuple index )(?<!pop index )\bout of (range|bounds)\b|\bindex\W+(>=|<|&&)", re.IGNORECASE)
+# Python's own complaint about an index is about a list of whoever wrote the formula, not about an argument; that memory is too small for
+# a view is about how a tensor lies in it.
+_ABOUT_INDEX = re.compile(
+    r"(?<!list index )(?<!tuple index )(?<!pop index )\bout of (range|bounds)\b(?! for storage)|\bindex\W+(>=|<|&&)", re.IGNORECASE
+)
 
 
 # Functions whose first number, and parameters whose value is the order of a norm, which may be infinite. Layers that normalise have none.
@@ -69,6 +72,7 @@ class Circumstances:
     tolerance: bool = False  # what is differentiated is given as a tolerance
     view: str = ""  # a layout that few tensors have, and without which it does not show
     internal: bool = False
+    operator: bool = False  # internal, and behind what people can name
     deprecated: bool = False
 
 
@@ -107,6 +111,7 @@ def circumstances(finding: Finding) -> Circumstances:
         tolerance=any(program.inputs[name].differentiable for name in _tolerances(program)),
         view=next((recipe.layout for recipe in program.inputs.values() if recipe.layout in VIEWS), ""),
         internal=names.is_internal(finding.api),
+        operator=names.is_operator(finding.api),
         deprecated=names.is_deprecated(finding.api),
     )
 

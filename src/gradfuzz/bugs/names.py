@@ -24,6 +24,7 @@ class Names:
     prefixes: tuple[str, ...] = ()  # namespaces that became part of a name
     aliases: Mapping[str, str] | None = None  # of APIs, then of stems
     internal: tuple[str, ...] = ()
+    operators: tuple[str, ...] = ()  # of these, what stands behind the functions that people can name
     deprecated: tuple[str, ...] = ()
     anybody: tuple[re.Pattern[str], ...] = ()  # complaints that have one reason, whichever formula runs into it
     overwritten: tuple[re.Pattern[str], ...] = ()  # complaints that what a derivative needs was written over
@@ -63,6 +64,9 @@ class Names:
     def is_internal(self, api: str) -> bool:
         return api.rsplit(".", 1)[-1] in self.refused or any(fnmatchcase(api, pattern) for pattern in self.internal)
 
+    def is_operator(self, api: str) -> bool:
+        return api.rsplit(".", 1)[-1] in self.refused or any(fnmatchcase(api, pattern) for pattern in self.operators)
+
     def is_deprecated(self, api: str) -> bool:
         return any(fnmatchcase(api, pattern) for pattern in self.deprecated)
 
@@ -86,7 +90,9 @@ def names_of(target: str) -> Names:
     keys = ("functions", "rules", "anybody", "overwritten")
     functions, rules, anybody, overwritten = (tuple(map(re.compile, data.get(key, ()))) for key in keys)
     aliases = {**book_of(home).aliases, **data.get("aliases", {})}
+    internal = tuple(data.get("internal", ()))
     return Names(
-        functions, rules, tuple(data.get("prefixes", ())), aliases, tuple(data.get("internal", ())), tuple(data.get("deprecated", ())),
+        functions, rules, tuple(data.get("prefixes", ())), aliases, internal, tuple(data.get("operators", internal)),
+        tuple(data.get("deprecated", ())),
         anybody, overwritten, bool(data.get("transposes")), frozenset(language_for(target).refused_names),
     )  # fmt: skip

@@ -57,7 +57,7 @@ POINT = Grade(
     "Zeros, ties and infinities: met where data have them on purpose, as after a relu or in a mask.",
 )  # fmt: skip
 FORM = Grade("form", "tangents of the wrong type or shape", "The numbers are right, and the next operation refuses them or rounds them.")
-DOCUMENTED = Grade("documented", "by design", "The library's documentation says it.", folded=True)
+DOCUMENTED = Grade("documented", "by design", "The library's documentation says it, or those who maintain it do.", folded=True)
 EDGE = Grade("edge", "edge cases", "True, and hardly anybody computes with such inputs.", folded=True)
 
 # The gravest first.
@@ -162,7 +162,12 @@ def _odd_arguments(finding: Finding, seen: Circumstances) -> str:
 
 
 def _odd_api(finding: Finding, seen: Circumstances) -> str:
-    """Why hardly anybody calls it so. A public name that is silently wrong at ordinary numbers counts, whether or not it was described."""
+    """Why hardly anybody calls it so. A public name that is silently wrong at ordinary numbers counts, whether or not it was described.
+
+    So does a death of whatever people can name.
+    """
+    if finding.kind == CRASH:
+        return "not a public API" if seen.operator else ""
     hidden = [name for name in finding.hidden if not (finding.ordinary and silent(finding) and _is_name_of(name, finding.api))]
     if hidden:
         return f"undocumented: {', '.join(hidden)}"

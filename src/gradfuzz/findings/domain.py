@@ -13,12 +13,16 @@
 {"equal": [1, 2]}                 a number of the second argument is that of the third
 {"diagonal": 0}                   a number on the diagonal of the first argument's matrices is not real and positive
 {"deficient": 0}                  a matrix of the first argument is not of full rank
+{"at": [[0, 0.0], [1, -1.0]]}     where a number of the first argument is 0, the second's is -1
+{"indefinite": 0}                 a matrix of the first argument is not positive definite, read by its lower triangle
+{"reflectors": [0, 1]}            a factor of the second argument is the inverse of a reflector's squared length, the first's columns
+{"overlapping": true}             indices come from a pool whose windows overlap: one input may be the largest of several
 {"made_over": ["f", -1, 0]}       the first argument is made by f over another dimension than its last, where `dim` or `axis` says which
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,7 +47,13 @@ CONDITIONS = {
     "diagonal",
     "deficient",
     "made_over",
+    "at",
+    "indefinite",
+    "reflectors",
+    "overlapping",
 }
+# Two numbers are one where a derivative divides by their difference: half of the digits are gone.
+CLOSE = 1e-8
 _DIMENSION = ("dim", "axis")
 
 
@@ -66,6 +76,14 @@ def outside(program: Program, api: str, row: Mapping[str, Any]) -> bool:
         return _deficient(_argument(program, api, row["deficient"], real=False))
     if "made_over" in row:
         return _made_over(program, api, *row["made_over"])
+    if "at" in row:
+        return _at(program, api, row["at"])
+    if "indefinite" in row:
+        return _indefinite(_argument(program, api, row["indefinite"], real=False))
+    if "reflectors" in row:
+        return _excluded(*(_argument(program, api, position, real=False) for position in row["reflectors"]))
+    if row.get("overlapping"):
+        return any(_overlaps(call) for call in program.calls())
     if "zero" in row:
         return bool((_argument(program, api, row["zero"], real=False) == 0).any())
     if "same" in row:
@@ -105,6 +123,40 @@ def _deficient(matrices: Any) -> bool:
     if matrices.ndim < 2 or not matrices.size:
         return False
     return not np.isfinite(matrices).all() or bool((np.linalg.matrix_rank(matrices) < min(matrices.shape[-2:])).any())
+
+
+def _at(program: Program, api: str, wanted: Sequence[tuple[int, float]]) -> bool:
+    """Whether arguments have these numbers in one place, each its own."""
+    there = [_argument(program, api, position, real=False) == number for position, number in wanted]
+    try:
+        return bool(np.logical_and.reduce(np.broadcast_arrays(*there)).any())
+    except ValueError:  # their shapes do not go together
+        return False
+
+
+def _indefinite(matrices: Any) -> bool:
+    if matrices.ndim < 2 or not matrices.size or matrices.shape[-1] != matrices.shape[-2] or not np.isfinite(matrices).all():
+        return False
+    return bool((np.linalg.eigvalsh(matrices) <= 0).any())
+
+
+def _excluded(columns: Any, factors: Any) -> bool:
+    """Whether a factor is the inverse of its reflector's squared length: a column below its diagonal, where it has a one."""
+    if columns.ndim < 2 or not factors.ndim or factors.shape[:-1] != columns.shape[:-2]:
+        return False
+    lengths = 1 + (np.abs(np.tril(columns, -1)) ** 2).sum(axis=-2)[..., : factors.shape[-1]]
+    return lengths.shape == factors.shape and bool((np.abs(factors * lengths - 1) < CLOSE).any())
+
+
+def _overlaps(call: Call) -> bool:
+    """Whether it is a pool that gives indices and whose stride is less than its window, where both are numbers."""
+    options = dict(call.kwargs)
+    if options.get("return_indices") is not True:
+        return False
+    numbers = [a for a in call.args if isinstance(a, int) and not isinstance(a, bool)]
+    window = options.get("kernel_size", numbers[0] if numbers else None)
+    stride = options.get("stride", numbers[1] if len(numbers) > 1 else None)
+    return isinstance(window, int) and isinstance(stride, int) and 0 < stride < window
 
 
 def _made_over(program: Program, api: str, func: str, dimension: int, position: int) -> bool:

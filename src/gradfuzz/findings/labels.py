@@ -6,7 +6,8 @@ differentiates that mode again: its formula is right, and cannot be differentiat
 that is set), `off` (one that is switched off), `word` (a call is given it), `outside` (a documented domain, findings/domain.py),
 `releases` (`2.1..2.12`: those it holds for).
 A row about what is documented has words of it as `quote`, which must stand in the docstring of the API, of a sibling or of the function
-`quoted` in the release under test. `fixed` is the release that is said to have mended it: seen there or later it is a regression.
+`quoted` in the release under test; where no docstring has any, `said` are words of those who maintain it, on the page behind the link.
+`fixed` is the release that is said to have mended it: seen there or later it is a regression.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def label_for(
         if _fits(row, api, rule, verdict) and _holds(row, api, program, version, documented):
             if row.get("fixed") and version and order(version) >= order(row["fixed"]):
                 return Label(REGRESSION, f"{row['reason']} It is said to be mended in {row['fixed']}.", row["link"])
-            return Label(row["label"], row["reason"], row["link"], row.get("quote", ""))
+            return Label(row["label"], row["reason"], row["link"], row.get("quote", row.get("said", "")))
     return None
 
 
