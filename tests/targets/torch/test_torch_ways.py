@@ -381,6 +381,16 @@ def test_a_script_copies_whatever_is_written_to(target, tmp_path):
     assert _status(written, tmp_path) == (1 if found else 0), "what the worker sees the script shows"
 
 
+def test_a_script_lays_inputs_out_as_the_worker_does(target, tmp_path):
+    """Maxima over windows of a tensor in channels-last order, as the compiler's decompositions have them."""
+    text = 'x = tensor((1, 2, 1, 2, 1), "float64", arange(1.0, 1.0), layout="channels_last")\n'
+    made = parse(text + "y = torch.nn.functional.adaptive_max_pool3d(x, (None, None, None))\n", target.language)
+    found = examine(target, made, Options(1, ways=("decompositions",))).findings
+    verdict = Verdict("disagree", "way", "way", 1, [Scenario(("r",), "decompositions")])
+    written = script(Finding("torch", target.version, "torch.nn.functional.adaptive_max_pool3d", verdict, made, True))
+    assert _status(written, tmp_path) == (1 if found else 0), "what the worker sees the script shows"
+
+
 def test_mixed_precision_that_a_compiler_leaves_on_is_noticed_in_double_precision_too(target, tmp_path):
     text = 'x = tensor((4, 8), "float64", normal(seed=1))\na = tensor((8, 8), "float64", normal(seed=2))\ny = torch.matmul(x, a)'
     made = parse(text, target.language)
