@@ -184,3 +184,15 @@ def test_what_shows_at_its_neighbours_is_ordinary_and_what_does_not_is_none(grad
 def test_whether_it_is_ordinary_is_kept():
     for said in (True, False, None):
         assert type(made()).from_json(made(ordinary=said).to_json()).ordinary is said
+
+
+def test_an_operator_that_a_way_gets_silently_wrong_at_ordinary_numbers_is_not_folded():
+    text = 'x = tensor((2,), "float64", listed([0.5, 2.0]))\ny = tf.raw_ops.Foo(x=x)\n'
+
+    def folded(scenario="compiled direct", kind="value", **more):
+        return severity(made("tf.raw_ops.Foo", kind, [scenario], target="tensorflow", text=text, **more)).grade.folded
+
+    assert not folded(ordinary=True)
+    assert folded(kind="status", ordinary=True)  # who meets it knows
+    assert folded(ordinary=False) and folded()  # nobody has seen that it is common
+    assert folded("reverse", "gradient", ordinary=True)  # its own formula, by a name that nobody calls
