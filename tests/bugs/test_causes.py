@@ -318,3 +318,46 @@ def test_two_bugs_never_have_one_id(monkeypatch):
     assert all(find_bug(apart, bug.id) is bug for bug in apart)
     with pytest.raises(StoreError, match="could be any of"):
         find_bug(apart, one.id)
+
+
+def way(scenario, api="tf.keras.ops.array_split", kind="value", **more):
+    return made(api, kind, [scenario], target="tensorflow", text=f'x = tensor((2,), "float64", listed([0.5, 2.0]))\ny = {api}(x)\n', **more)
+
+
+def test_one_function_with_one_symptom_in_ways_that_are_made_alike_is_one_bug():
+    stages = [way("again direct"), way("shapeless direct")]
+    words = [way("compiled reverse", kind="way"), way("compiled-inside reverse", kind="way")]
+    assert len(bugs_of(stages)) == len(bugs_of(words)) == 1
+    assert len(bugs_of([way("again direct"), way("compiled direct")])) == 2  # nothing in common
+    assert len(bugs_of([way("compiled direct"), way("compiled-inside reverse", kind="way")])) == 2  # another symptom
+    assert len(bugs_of([way("compiled direct"), way("compiled-inside direct", "tf.linalg.pinv")])) == 2  # another function
+    own = [way("rule-vectorized-inside reverse", kind="way"), way("rule-compiled reverse", kind="way")]
+    assert len(bugs_of(own)) == 2  # a user's rule is what all of these have
+
+
+def test_a_way_that_differs_from_what_is_wrong_by_itself_shows_the_same_bug():
+    plain, compiled, traced = made(), made(kind="way", scenarios=["inductor reverse"]), made(kind="way", scenarios=["traced reverse"])
+    assert len(bugs_of([plain, compiled])) == 1
+    assert len(bugs_of([compiled, traced])) == 2  # where the plain one is right, each way answers for itself
+    assert len(bugs_of([made(scenarios=["forward"]), compiled])) == 2
+    assert len(bugs_of([made(ordinary=False), compiled])) == 2  # wrong at other numbers
+
+
+def test_a_function_made_of_several_operators_is_none_of_them_whatever_its_name():
+    wrapper = made("torch.special.sqrt", "nonfinite", rules=("ClampBackward1", "SqrtBackward0"))
+    outer = made("torch.std_mean", "nonfinite", rules=("MeanBackward1", "SqrtBackward0"))
+    assert len(bugs_of([wrapper, outer])) == 2
+    assert len(bugs_of([made("torch.sqrt", "nonfinite", rule="SqrtBackward0"), outer])) == 1
+
+
+HUGE, TINY = (f'x = tensor((2,), "float64", full({n}))\ny = torch.sin(x)\n' for n in (5e19, 5e-19))
+
+
+def test_functions_of_one_family_that_are_wrong_at_huge_numbers_are_one_bug():
+    def bessel(name, text=HUGE, **more):
+        return made(f"torch.special.bessel_{name}", rule=f"Bessel{name.title()}Backward0", text=text, ordinary=False, **more)
+
+    assert len(bugs_of([bessel("k0e"), bessel("k1e")])) == 1
+    assert len(bugs_of([bessel("k0e", TINY), bessel("k1e", TINY)])) == 2  # what is lost beside zero hangs on each one's series
+    assert len(bugs_of([bessel("k0e"), bessel("k1e", scenarios=["forward"])])) == 2
+    assert len(bugs_of([bessel("k0e"), made("torch.sin", rule="SinBackward0", text=HUGE, ordinary=False)])) == 2

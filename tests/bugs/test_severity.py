@@ -195,3 +195,15 @@ def test_what_a_person_calls_real_is_not_folded_for_its_name_or_label_but_for_it
         assert bugs_of([finding])[0].severity.grade.name == before
         (bug,) = bugs_of([finding], [judge(finding, "real", "somebody has looked")])
         assert bug.severity.grade.name == after and (after == before or "judged real" in bug.severity.because)
+
+
+def test_an_operator_that_a_way_gets_silently_wrong_at_ordinary_numbers_is_not_folded():
+    text = 'x = tensor((2,), "float64", listed([0.5, 2.0]))\ny = tf.raw_ops.Foo(x=x)\n'
+
+    def folded(scenario="compiled direct", kind="value", **more):
+        return severity(made("tf.raw_ops.Foo", kind, [scenario], target="tensorflow", text=text, **more)).grade.folded
+
+    assert not folded(ordinary=True)
+    assert folded(kind="status", ordinary=True)  # who meets it knows
+    assert folded(ordinary=False) and folded()  # nobody has seen that it is common
+    assert folded("reverse", "gradient", ordinary=True)  # its own formula, by a name that nobody calls

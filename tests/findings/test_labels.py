@@ -327,3 +327,68 @@ def test_functions_of_jax_that_a_report_is_about_have_its_label(call, number, ki
     verdict = made(program.api, kind, ["-over-".join(["reverse"] * order)]).verdict
     label = label_for("jax", program.api, "", verdict, program, "0.11.2")
     assert (label is not None and label.link.endswith(number_of_report)) if number_of_report else label is None
+
+
+HINGE = 'x = tensor((2,), "float64", listed([{}]))\na = tensor((2,), "float64", full(0.5))\nm = tf.keras.losses.Hinge()\ny = m(x, a)\n'
+TWO = 'x = tensor((2,), "float64", listed([2.0, {0}]))\na = tensor((2,), "float64", listed([3.0, {1}]))\ny = {2}(x, a)\n'
+ONE = 'x = tensor((2,), "float64", listed([2.0, {}]))\ny = {}(x)\n'
+STITCH = """i = tensor((2,), "int32", listed([0, 1]), grad=False)
+j = tensor((2,), "int32", listed([{}]), grad=False)
+x = tensor((2,), "float64", full(1.0))
+a = tensor((2,), "float64", full(2.0))
+y = tf.raw_ops.ParallelDynamicStitch(indices=[i, j], data=[x, a])
+"""
+PARALLEL, HYPOT, POWER, LOGADDEXP = (
+    "tf.raw_ops.ParallelDynamicStitch",
+    "tf.keras.ops.hypot",
+    "tf.keras.ops.power",
+    "tf.keras.ops.logaddexp2",
+)
+DIRICHLET = "tf.compat.v1.distributions.Dirichlet"
+CONCENTRATED = 'x = tensor((2,), "float64", listed([{}, 2.0]))\nm = tf.compat.v1.distributions.Dirichlet(x)\ny = m.log_prob(x)\n'
+
+
+@pytest.mark.parametrize("api, kind, modes, text, link", [
+    ("tf.math.tanh", "tail", "reverse", ONE.format(-20.0, "tf.math.tanh"), "126524"),
+    ("tf.math.tanh", "tail", "reverse", ONE.format(1.0, "tf.math.tanh"), ""),
+    ("tf.math.tanh", "nonfinite", "reverse", ONE.format(-20.0, "tf.math.tanh"), ""),
+    ("tf.keras.activations.hard_tanh", "tail", "reverse", ONE.format(20.0, "tf.keras.activations.hard_tanh"), ""),
+    ("tf.nn.sigmoid", "tail", "reverse", ONE.format(40.0, "tf.nn.sigmoid"), "126631"),
+    ("tf.nn.sigmoid", "tail", "reverse", ONE.format(-40.0, "tf.nn.sigmoid"), ""),
+    ("tf.keras.ops.log_sigmoid", "tail", "reverse", ONE.format(40.0, "tf.keras.ops.log_sigmoid"), ""),
+    ("tf.nn.elu", "tail", "reverse", ONE.format(-40.0, "tf.nn.elu"), "124833"),
+    ("tf.nn.elu", "tail", "reverse", ONE.format(40.0, "tf.nn.elu"), ""),
+    ("tf.nn.selu", "tail", "reverse", ONE.format(-40.0, "tf.nn.selu"), "124834"),
+    ("tf.keras.ops.celu", "tail", "reverse", ONE.format(-40.0, "tf.keras.ops.celu"), ""),
+    (HYPOT, "gradient", "reverse", TWO.format(4.0, 4.0, HYPOT), "127230"), (HYPOT, "gradient", "reverse", TWO.format(4.0, 5.0, HYPOT), ""),
+    (HYPOT, "gradient", "reverse-over-reverse", TWO.format(0.0, 5.0, HYPOT), "127230"),
+    (HYPOT, "gradient", "reverse-over-reverse", TWO.format(4.0, 0.0, HYPOT), "127230"),
+    (HYPOT, "gradient", "reverse", TWO.format(0.0, 5.0, HYPOT), ""),
+    (LOGADDEXP, "gradient", "reverse", TWO.format(4.0, 4.0, LOGADDEXP), "127232"),
+    (LOGADDEXP, "gradient", "reverse", TWO.format(4.0, 5.0, LOGADDEXP), ""),
+    (LOGADDEXP, "status", "forward-over-forward", TWO.format(4.0, 4.0, LOGADDEXP), ""),
+    (POWER, "nonfinite", "forward", TWO.format(0.0, 0.0, POWER), "127227"),
+    (POWER, "nonfinite", "forward", TWO.format(0.0, 0.5, POWER), ""),
+    ("tf.math.xdivy", "tail", "reverse", TWO.format(0.0, 5.0, "tf.math.xdivy"), "127294"),
+    ("tf.math.xdivy", "tail", "reverse", TWO.format(1.0, 5.0, "tf.math.xdivy"), ""),
+    ("tf.math.bessel_i0", "gradient", "reverse-over-reverse", ONE.format(0.0, "tf.math.bessel_i0"), "120578"),
+    ("tf.math.bessel_i0", "gradient", "reverse-over-reverse", ONE.format(1.0, "tf.math.bessel_i0"), ""),
+    ("tf.math.bessel_i0", "gradient", "reverse", ONE.format(0.0, "tf.math.bessel_i0"), ""),
+    ("tf.math.cumulative_logsumexp", "nonfinite", "reverse-over-forward", ONE.format(3.0, "tf.math.cumulative_logsumexp"), "127243"),
+    ("tf.math.cumulative_logsumexp", "nonfinite", "reverse-over-reverse", ONE.format(3.0, "tf.math.cumulative_logsumexp"), ""),
+    (DIRICHLET, "gradient", "reverse", CONCENTRATED.format(1.0), "119476"),
+    (DIRICHLET, "gradient", "reverse", CONCENTRATED.format(3.0), ""),
+    (PARALLEL, "gradient", "reverse", STITCH.format("0, 1"), "ParallelDynamicStitch"),
+    (PARALLEL, "gradient", "reverse", STITCH.format("2, 3"), ""),
+    ("tf.keras.losses.Hinge", "gradient", "reverse", HINGE.format("0.0, 1.0"), "losses/Hinge"),
+    ("tf.keras.losses.Hinge", "gradient", "reverse", HINGE.format("-1.0, 1.0"), ""),
+    ("tf.keras.losses.Hinge", "status", "forward-over-reverse", HINGE.format("0.0, 1.0"), ""),
+])  # fmt: skip
+def test_a_label_of_tensorflow_holds_where_its_inputs_are(api, kind, modes, text, link):
+    label = label_for("tensorflow", api, "", made(api, kind, [modes]).verdict, parse(text, language_for("tensorflow")), "2.21.0")
+    assert (label.link if label else "").endswith(link) and bool(label) == bool(link)
+
+
+def test_what_is_by_design_in_tensorflow_has_words_of_who_says_so():
+    silent = [row["names"] for row in labels("tensorflow") if row["label"] == "by-design" and not {"quote", "said"} & set(row)]
+    assert silent == [["tf.raw_ops.FusedBatchNormV3"]]  # what its last output holds is said nowhere

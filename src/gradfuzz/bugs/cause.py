@@ -8,13 +8,14 @@ from functools import cache
 from itertools import combinations, permutations
 
 from gradfuzz.bugs.blame import by_function, called, calls, given, helpers, one_function
-from gradfuzz.bugs.circumstances import mixed_types
+from gradfuzz.bugs.circumstances import circumstances, mixed_types
 from gradfuzz.bugs.names import names_of, without_dimensions
 from gradfuzz.bugs.severity import EDGE, GRADES, POINT, REGION, Severity, as_shown
 from gradfuzz.findings.finding import Finding
-from gradfuzz.oracles.verdict import ACCURACY, CRASH, GRADIENT, INTERNAL, MALFORMED, NONFINITE, STATUS, TAIL, TIMEOUT, VALUE, Verdict
+from gradfuzz.oracles.verdict import ACCURACY, CRASH, GRADIENT, INTERNAL, MALFORMED, NONFINITE, STATUS, TAIL, TIMEOUT, VALUE, WAY, Verdict
 from gradfuzz.program.model import Ref, walk
 from gradfuzz.targets.base.scenario import Modes
+from gradfuzz.targets.homes import homes
 
 # So much of a complaint tells it apart from others; what comes later are the names and numbers of the call that met it.
 TELLING_WORDS = 12
@@ -59,10 +60,12 @@ def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
     keys = [causes(finding) for finding in findings]
     alike: dict[tuple[str, ...], list[int]] = {}
     for i, shared in enumerate(keys):
-        for key in (*shared, *ties(findings[i])):
+        for key in (*shared, *ties(findings[i]), *_at_the_same_numbers(findings[i], shown(i))):
             alike.setdefault(key, []).append(i)
     for key, members in alike.items():
         for i, j in combinations(members, 2):
+            if key[1] == "plain" and _cause(findings[i])[0] == _cause(findings[j])[0]:
+                continue  # two ways that differ from what is right
             if root(i) != root(j) and (_of_both(key) or key == keys[i][0] == keys[j][0]) and together(i, j):
                 join(i, j)
     for i, j in _pairs(by_function(findings)):
@@ -81,7 +84,7 @@ def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
         parts: dict[int, set[int]] = {}  # of groups, those whose operator, or function, they may be wrong because of
         for key, pairs in callees:
             for i, j in pairs:
-                if key == keys[j][0] != keys[i][0] and explains(i, j):
+                if key == keys[j][0] != keys[i][0] and not _of_many(findings[j]) and explains(i, j):
                     parts.setdefault(root(i), set()).add(root(j))
         for i, j in called(findings):
             if explains(i, j) and _explains(findings[j].verdict, findings[i].verdict):
@@ -119,7 +122,12 @@ def _symptom(finding: Finding, shown: Severity) -> tuple[str, ...]:
 
 def _of_both(key: tuple[str, ...]) -> bool:
     """Whether a key is as good as any of a finding's: two composites share no cause because they share a part."""
-    return key[1] in ("label", "says", "refused", "factor", "option", "overwritten")
+    return key[1] in ("label", "says", "refused", "factor", "option", "overwritten", "kin", "plain", "far")
+
+
+def _of_many(finding: Finding) -> bool:
+    """Whether it is a function made of several operators, which may have the name of one: that one is not wrong because it is."""
+    return not finding.rule and len(finding.rules) > 1
 
 
 def _one_symptom(composite: Finding, operator: Finding) -> bool:
@@ -206,6 +214,36 @@ def ties(finding: Finding) -> Iterator[tuple[str, ...]]:
         yield from ((finding.target, "factor", factor, options, word) for word in words)
     if verdict.kind == MALFORMED and options and not finding.mutates:
         yield finding.target, "option", options, verdict.symptom
+    if cause == "way":
+        who = run_together(subject(finding))
+        yield from ((finding.target, "kin", who, finding.kind, part) for s in verdict.scenarios[:1] for part in kin(finding.target, s.way))
+
+
+def kin(target: str, way: str) -> set[str]:
+    """What a way has in common with others that are made alike: its stages, itself among them, and the word that its name begins with.
+
+    A way of a user's own rule has nothing in common with others but that rule.
+    """
+    ways = homes()[target].data("ways").get("ways", {}) if target in homes() else {}
+    about = ways.get(way, {})
+    return set() if not way or about.get("of_its_own") else {way, way.partition("-")[0], *about.get("stages", ())}
+
+
+def _at_the_same_numbers(finding: Finding, shown: Severity) -> Iterator[tuple[str, ...]]:
+    """What a finding may have in common with another that shows at numbers of the same sort.
+
+    A way that differs from the plain derivative where that is wrong may well be right. Functions whose names begin alike and that are all
+    wrong at huge numbers, in the same modes, lose there what they all have.
+    """
+    cause, scenarios = _cause(finding)[0], finding.verdict.scenarios
+    if finding.label is not None or not scenarios:
+        return
+    modes = " ".join(sorted({"".join(s.modes) for s in scenarios}))
+    if cause in ("way", "wrong") and finding.kind in (WAY, GRADIENT):
+        yield finding.target, "plain", run_together(subject(finding)), shown.grade.name, shown.because, str(finding.verdict.order), modes
+    first = subject(finding).partition("_")[0]
+    if cause == "wrong" and finding.rule and len(first) >= FAMILY and shown.grade is REGION and circumstances(finding).huge:
+        yield finding.target, "far", first, COARSER.get(finding.kind, finding.kind), modes
 
 
 def _without(said: str, name: str) -> str:

@@ -62,6 +62,7 @@ class Circumstances:
     low: str = ""  # the lower precision that it shows in
     infinite: bool = False
     extreme: bool = False  # numbers that are huge or tiny
+    huge: bool = False  # and none is tiny
     far: int = 0  # and how much so: 0 where people are, 1 where some get to, 2 where nobody does
     special: bool = False  # all that is differentiated is exactly zero, or infinite
     zeros: bool = False  # zeros or equal numbers are among the inputs: points that functions are special at
@@ -101,6 +102,7 @@ def circumstances(finding: Finding) -> Circumstances:
         low=_low(inputs),
         infinite=any(bool(np.isinf(n).any()) for n in floating),
         extreme=bool(((sizes < SMALLEST) | (sizes > LARGEST)).any()),
+        huge=bool((sizes > LARGEST).any()) and not bool((sizes < SMALLEST).any()),
         far=sum(bool(((sizes < 1 / bound) | (sizes > bound)).any()) for bound in (LARGEST, FARTHEST)),
         special=bool(moving) and all(bool(((n == 0) | np.isinf(n)).all()) for n in moving),
         zeros=any(bool((n == 0).any()) or len(np.unique(n)) < n.size for n in floating),

@@ -164,16 +164,21 @@ def _odd_arguments(finding: Finding, seen: Circumstances) -> str:
 def _odd_api(finding: Finding, seen: Circumstances) -> str:
     """Why hardly anybody calls it so. A public name that is silently wrong at ordinary numbers counts, whether or not it was described.
 
-    So does a death of whatever people can name.
+    So does a death of whatever people can name, and an operator that a way of running gets wrong there: it does so for
+    every public function that stands on it.
     """
     if finding.kind == CRASH:
         return "not a public API" if seen.operator else ""
     hidden = [name for name in finding.hidden if not (finding.ordinary and silent(finding) and _is_name_of(name, finding.api))]
     if hidden:
         return f"undocumented: {', '.join(hidden)}"
-    if seen.internal:
+    if seen.internal and not (seen.operator and finding.ordinary and silent(finding) and _in_a_way(finding)):
         return "not a public API"
     return "a deprecated API" if seen.deprecated else ""
+
+
+def _in_a_way(finding: Finding) -> bool:
+    return any(s.way for s in finding.verdict.scenarios)
 
 
 def _is_name_of(name: str, api: str) -> bool:

@@ -4,6 +4,8 @@
 {"at_most": 0.0, "argument": 0}   a number of the call's first argument is not positive
 {"crossed": [0, 2]}               a number of the first argument is above the third's
 {"repeats": true}                 an integer comes twice among the numbers of one input
+{"repeated": true}                an integer comes twice among the numbers of all inputs
+{"binary": 0}                     every number of the first argument is 0 or 1
 {"among": ["blank", 0, 1]}        the option, 0 unless it is given, is among the numbers of the second argument
 {"beyond": 1}                     an integer of the second argument is no index into the last dimension of any floating input
 {"zero": 1}                       a number of the second argument is zero
@@ -37,6 +39,8 @@ CONDITIONS = {
     "argument",
     "crossed",
     "repeats",
+    "repeated",
+    "binary",
     "among",
     "beyond",
     "zero",
@@ -61,6 +65,12 @@ def outside(program: Program, api: str, row: Mapping[str, Any]) -> bool:
     """Whether any input is outside. What cannot be made out counts as inside, so that nothing is labelled by mistake."""
     if row.get("repeats"):
         return any(_repeats(materialise(r)) for r in program.inputs.values() if r.dtype in DISCRETE and r.dtype != "bool")
+    if row.get("repeated"):
+        whole = [materialise(r).ravel() for r in program.inputs.values() if r.dtype in DISCRETE and r.dtype != "bool"]
+        return bool(whole) and _repeats(np.concatenate(whole))
+    if "binary" in row:
+        numbers = _argument(program, api, row["binary"], real=False)
+        return bool(numbers.size) and bool(((numbers == 0) | (numbers == 1)).all())
     if "among" in row:
         name, default, position = row["among"]
         return _option(program, api, name, default) in _argument(program, api, position)
