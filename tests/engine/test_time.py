@@ -161,7 +161,7 @@ def test_suspicions_get_more_of_the_workers_where_the_last_part_is_too_short_for
     assert not Engine(opened, State("mutants", 0.0, None))._behind(triage)
 
 
-@pytest.mark.parametrize("undone, minutes", [(5, 2), (100, 200 / 60), (5000, 6)])  # two seconds each
+@pytest.mark.parametrize("undone, minutes", [(5, 0.75), (100, 5), (5000, 6)])  # two seconds each, and half as much again
 def test_the_search_ends_earlier_where_more_is_suspected_than_usual(undone, minutes, monkeypatch):
     clock = Clock()
     monkeypatch.setattr(engine, "time", clock)

@@ -195,11 +195,13 @@ def test_a_campaign_proves_a_planted_bug_and_leaves_its_healthy_twin_alone(tmp_p
 
 
 def test_a_tail_that_nothing_else_sees_is_found_by_asking(tmp_path):
-    """Reverse and forward agree with each other and with every difference quotient: the derivative is far below their rounding."""
+    """Reverse and forward agree with each other and with every difference quotient: the derivative is far below their rounding.
+
+    It is known, so nothing is new."""
     (tmp_path / "seeds.py").write_text('x = tensor((), "float64", full(40.0))\ny = torch.sigmoid(x)\n')
     run = ("run", "torch", "--seeds", "seeds.py", "--order", 1, "--workers", 1, "--mutants", 1)
     done = subprocess.run([sys.executable, "-m", "gradfuzz", *map(str, run)], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
     listed = subprocess.run([sys.executable, "-m", "gradfuzz", "findings", "--json"], cwd=tmp_path, capture_output=True, text=True)
     (found,) = json.loads(listed.stdout)
     assert found["kind"] == "tail" and found["proven"] and found["confirmed"] and found["proof"]["lost"] > 10

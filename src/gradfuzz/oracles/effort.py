@@ -34,4 +34,4 @@ LOOK = Effort(referee=False)
 # points nearby, larger ones have points for each of theirs.
 SEARCHING = Effort(nearby=24, reruns=1, cheap_halves=True)
 # One rerun of the recount is thirteen checks with steps of their own; a tie of a few numbers shows at so many points nearby.
-THRIFTY = Effort(nearby=16, nearby_each=0, probed=2, reruns=1, cheap_halves=True)
+THRIFTY = Effort(nearby=12, nearby_each=0, probed=2, reruns=1, cheap_halves=True)

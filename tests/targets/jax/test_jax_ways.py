@@ -1,5 +1,6 @@
 """JAX's ways of state and of a user's own rules: a planted bug shows in its own way, and its healthy twin does not."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -112,7 +113,7 @@ def _pushed_wrongly(function, *xs):
 
 
 def _wrongly(function):
-    return lambda *args, **options: _bent(function(*args, **options))
+    return functools.wraps(function)(lambda *args, **options: _bent(function(*args, **options)))
 
 
 @pytest.mark.parametrize(("way", "room", "name", "wrong"), [

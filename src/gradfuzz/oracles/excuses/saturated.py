@@ -27,13 +27,17 @@ Array = Any
 def _element(suspect: Suspect) -> Says:
     if suspect.case.order > 1 or suspect.line.numeric.value != 0.0 or suspect.step == 0.0:
         return None
-    shifts = next((found for found in (_shifts(suspect, part) for part in AROUND) if _rests(suspect, found)), [])
-    numbers = _along(suspect, shifts[:FEW])
-    if numbers.size < FEW or not numbers.min() < 0.0 < numbers.max():
-        return None
-    numbers = np.concatenate([numbers, _along(suspect, shifts[FEW:])])
-    swings = numbers.size == POINTS and min((numbers > 0).mean(), (numbers < 0).mean()) >= SHARE
-    return BLIND if swings and abs(numbers.sum()) <= SUM * np.abs(numbers).sum() else None
+    for part in AROUND:
+        shifts = _shifts(suspect, part)
+        # Whether the sign changes at all costs least to know.
+        numbers = _along(suspect, shifts[:FEW])
+        if numbers.size < FEW or not numbers.min() < 0.0 < numbers.max():
+            return None
+        if _rests(suspect, shifts):
+            numbers = np.concatenate([numbers, _along(suspect, shifts[FEW:])])
+            swings = numbers.size == POINTS and min((numbers > 0).mean(), (numbers < 0).mean()) >= SHARE
+            return BLIND if swings and abs(numbers.sum()) <= SUM * np.abs(numbers).sum() else None
+    return None
 
 
 def _shifts(suspect: Suspect, part: float) -> list[float]:
