@@ -10,7 +10,7 @@ FRAME = 'File "/home/me/venv/lib/python3.11/site-packages/tensorflow/python/ops/
 
 @pytest.mark.parametrize("said, told", [
     (FRAME, 'File "tensorflow/python/ops/x.py", line 3, in f'),
-    ("no such kernel (/root/work/own.py:33)", "no such kernel (own.py:33)"),
+    ("no such kernel (/srv/code/own.py:33)", "no such kernel (own.py:33)"),
     ("raised at /opt/build/src/Foo.cpp:12", "raised at Foo.cpp:12"),
     (r"C:\Users\me\work\own.py, line 3", "own.py, line 3"),
     ("~/.cache/lib/kernel.so: bad", "kernel.so: bad"),
@@ -29,5 +29,5 @@ def test_devices_addresses_nodes_and_quotients_stay(said):
 
 
 def test_one_complaint_on_two_machines_is_one_complaint():
-    said = [Refusals({}).classify(ValueError(f"in {home}/lib/python3.11/site-packages/lib/a.py: no")) for home in ("/root/e", "/home/me")]
+    said = [Refusals({}).classify(ValueError(f"in {home}/lib/python3.11/site-packages/lib/a.py: no")) for home in ("/srv/e", "/home/me")]
     assert said[0] == said[1] and said[0].message == "ValueError: in lib/a.py: no" and "root" not in said[0].symptom
