@@ -11,6 +11,7 @@ the time.
 from __future__ import annotations
 
 import cProfile
+import gc
 import hashlib
 import json
 import os
@@ -108,6 +109,8 @@ def forked(target, api: str, program: object, number: int, folder: Path, profile
 def main(store: str, every: int = 12, verdicts: str = "", profile: str = "") -> None:
     target = load_target("torch")
     target.warm_up()
+    gc.freeze()  # as workers do, which collect between jobs
+    gc.disable()
     totals: dict[str, Counter] = defaultdict(Counter)
     outcomes: Counter = Counter()
     digest = hashlib.sha256()

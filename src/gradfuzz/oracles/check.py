@@ -13,7 +13,7 @@ from gradfuzz.oracles.gradient import check_gradient
 from gradfuzz.oracles.precision import check_precision
 from gradfuzz.oracles.refused import check_refused, check_unseen
 from gradfuzz.oracles.status import check_status
-from gradfuzz.oracles.trial import Trial
+from gradfuzz.oracles.trial import Familiar, Trial, never
 from gradfuzz.oracles.value import check_value
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, INTERNAL, INVALID, MISTAKE, UNSUPPORTED, Verdict, most_interesting
 from gradfuzz.oracles.ways import check_ways
@@ -76,11 +76,13 @@ class Examination:
         return [v for v in self.verdicts if v.is_finding]
 
 
-def examine(target: Target, program: Program, options: Options, keep_rules: bool = False) -> Examination:
+def examine(
+    target: Target, program: Program, options: Options, keep_rules: bool = False, familiar: Familiar = never
+) -> Examination:  # fmt: skip
     """Run the Program in every scenario up to the order and judge. Never raises for what the library does, nor for an oracle's mistake:
-    what was said before it stands, and it is told by a verdict of its own."""
+    what was said before it stands, and it is told by a verdict of its own. What is `familiar` need not be excluded once more."""
     try:
-        trial = Trial(target, program, options.salt, effort=options.effort)
+        trial = Trial(target, program, options.salt, effort=options.effort, known=familiar)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:

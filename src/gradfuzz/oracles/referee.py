@@ -2,7 +2,8 @@
 
 Each scenario is judged by itself. It is right if it agrees with the numeric derivative and both error bars are narrow; wrong if it differs
 by more than both, along an element for which no excuse speaks, and a recount with steps of its own says so too. All else is
-inconclusive, with the names of all excuses that have spoken: evidence that sees nothing acquits nobody.
+inconclusive, with the names of all excuses that have spoken: evidence that sees nothing acquits nobody. Whoever looks at many mutants may
+call a finding familiar: then it is told without excuses and recount, which cost ten times as much as seeing it.
 """
 
 from __future__ import annotations
@@ -113,9 +114,12 @@ def _judge_wrong(case: Case, line: Line, wrong: Sequence[Scenario], heard: list[
             left = [s for s in left if narrow.outside(s)] or left
         if left:
             suspect = Suspect(case, narrow, place, left, at_kink)
+            finding = _told(suspect)
+            if case.trial.familiar(finding):
+                return [finding]
             excuses = hear("element", suspect.name, suspect)
             if not excuses:
-                return _reported(suspect, heard)
+                return _reported(suspect, finding, heard)
             heard += excuses
             aside |= alike(case.trial, place)
         else:
@@ -127,20 +131,25 @@ def _judge_wrong(case: Case, line: Line, wrong: Sequence[Scenario], heard: list[
     return []
 
 
-def _reported(suspect: Suspect, heard: list[Heard]) -> list[Verdict]:
-    """The finding, if what it stands on bears it: the order below, and a recount."""
+def _told(suspect: Suspect) -> Verdict:
+    """What there is to report of an element, if nothing speaks against it."""
     case, line, numeric = suspect.case, suspect.line, suspect.line.numeric
-    below = _order_below(case)
+    if suspect.at_kink or numeric.kink:
+        return _finding(KINK, case.order, line, suspect.wrong, suspect.name, "outside the one-sided derivatives at a kink")
+    kind, reason = GRADIENT, "differs from the numeric derivative"
+    if suspect.gap < FEW_DIGITS * abs(numeric.value):
+        kind, reason = ACCURACY, "has lost digits against the numeric derivative"
+    return _finding(kind, case.order, line, suspect.wrong, suspect.name, reason)
+
+
+def _reported(suspect: Suspect, finding: Verdict, heard: list[Heard]) -> list[Verdict]:
+    """The finding, if what it stands on bears it: the order below, and a recount."""
+    below = _order_below(suspect.case)
     if below is not None:
         if not below:
             heard.append(Heard(BELOW, BLIND))
         return below
-    if suspect.at_kink or numeric.kink:
-        return [_finding(KINK, case.order, line, suspect.wrong, suspect.name, "outside the one-sided derivatives at a kink")]
-    kind, reason = GRADIENT, "differs from the numeric derivative"
-    if suspect.gap < FEW_DIGITS * abs(numeric.value):
-        kind, reason = ACCURACY, "has lost digits against the numeric derivative"
-    return _by_majority(_finding(kind, case.order, line, suspect.wrong, suspect.name, reason), case, line, heard)
+    return [finding] if finding.kind == KINK else _by_majority(finding, suspect.case, suspect.line, heard)
 
 
 def _order_below(case: Case) -> list[Verdict] | None:
@@ -171,6 +180,10 @@ def _by_majority(finding: Verdict, case: Case, line: Line, heard: list[Heard]) -
 
 def _judge_broken(case: Case, line: Line, scenarios: list[Scenario], heard: list[Heard]) -> list[Verdict]:
     """A derivative that is not finite where the numeric one is, and for which no excuse speaks."""
+    what = "is not finite at a kink" if line.numeric.kink else "is not finite where the numeric derivative is"
+    finding = _finding(NONFINITE, case.order, line, scenarios, None, what)
+    if case.trial.familiar(finding):
+        return [finding]
     excuses = hear("broken", "", Broken(case, line, scenarios))
     if excuses:
         heard += excuses
@@ -180,8 +193,7 @@ def _judge_broken(case: Case, line: Line, scenarios: list[Scenario], heard: list
         heard.append(Heard(BELOW, BLIND))
     if below is not None:
         return below
-    what = "is not finite at a kink" if line.numeric.kink else "is not finite where the numeric derivative is"
-    return _by_majority(_finding(NONFINITE, case.order, line, scenarios, None, what), case, line, heard)
+    return _by_majority(finding, case, line, heard)
 
 
 def inconclusive(order: int, line: Line, heard: Sequence[Heard]) -> Verdict:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, Callable, cast
 
 import numpy as np
 
 from gradfuzz.errors import Poisoned
 from gradfuzz.oracles.effort import FULL, Effort
+from gradfuzz.oracles.verdict import Verdict
 from gradfuzz.program.model import DISCRETE, Program
 from gradfuzz.program.values import materialise, project
 from gradfuzz.targets.base.dtypes import DOUBLE_UNIT as DOUBLE_UNIT
@@ -27,6 +28,14 @@ _POOL = np.random.default_rng(STREAM).standard_normal(_POOL_SIZE)
 # Where directions begin that no script draws: they must not move those that scripts do.
 _ASIDE = 31337
 _REAL, _COMPLEX = np.dtype(np.float64), np.dtype(np.complex128)
+
+
+def never(rule: str, finding: Verdict) -> bool:
+    """Nothing is familiar."""
+    return False
+
+
+Familiar = Callable[[str, Verdict], bool]  # of the rule at fault, if there is just one, and a finding
 
 
 def start_of(salt: int) -> int:
@@ -59,9 +68,13 @@ class Noise:
 class Trial:
     """Runs scenarios on demand and remembers what they gave. Library errors are read once and kept as Refusals."""
 
-    def __init__(self, target: Target, program: Program, salt: int = 0, arrays: list[Array] | None = None, effort: Effort = FULL) -> None:
+    def __init__(
+        self, target: Target, program: Program, salt: int = 0, arrays: list[Array] | None = None, effort: Effort = FULL,
+        known: Familiar = never,
+    ) -> None:  # fmt: skip
         self.target, self.program, self.salt, self.effort = target, program, salt, effort
         self.point: Point = target.point(program, arrays)
+        self._known = known
         self.outcomes: dict[Scenario, Outcome | Refusal] = {}
         self.noise = Noise(start_of(salt)).like
         self._directions: list[Vec] = []
@@ -210,6 +223,10 @@ class Trial:
     def rule(self) -> str:
         """The one derivative rule at work, if there is just one; else nothing."""
         return self.point.fault()
+
+    def familiar(self, finding: Verdict) -> bool:
+        """Whether other trials have shown the same so often that nothing new is to be learnt from it."""
+        return self._known(self.rule(), finding)
 
 
 def run_alone(target: Target, program: Program, scenario: Scenario) -> Outcome:

@@ -12,14 +12,14 @@ from typing import Any, Callable
 import numpy as np
 
 from gradfuzz.errors import ProgramError
-from gradfuzz.findings.inside.same import mark
+from gradfuzz.findings.inside.same import finding_key, mark
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.mutate.edits import Edit, apply_all, counted_as
 from gradfuzz.oracles.check import NO_OUTPUT, Examination, Options, examine
 from gradfuzz.oracles.refused import NOT_ASKED
 from gradfuzz.oracles.trial import Trial
-from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, INVALID, RANK
+from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, INVALID, RANK, Verdict
 from gradfuzz.program.codec import from_json, to_json
 from gradfuzz.program.model import Program
 from gradfuzz.targets.base.errors import error_kind, normalised
@@ -40,6 +40,9 @@ MOST_GROWN = 4
 INVALID_OFTEN = 2
 # They show the same bugs, too, and a mutant with a bug takes the time of twenty without.
 FOUND_OFTEN = 8
+# Of all mutants of a batch that show the same, so many are judged to the end and told. The others are counted: whoever has seen it once
+# more has learnt nothing, and has spent the time of twenty mutants.
+TOLD_OFTEN = 2
 # The reference is asked about a seed once, and about one mutant in so many with numbers of each of these sizes: there differences are
 # blind. Functions level off in their tails, vanish at the one end and overflow at the other, so that each has a question of its own. Beyond
 # a tail a derivative is zero in any type, and a question there says nothing of the tail. Where few are answered, tails are.
@@ -71,6 +74,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     began = time.process_time()
     failed: Counter[int] = Counter()  # by family: invalid mutants
     told: Counter[int] = Counter()  # and mutants with findings
+    same = Same(job["api"])
     questions: dict[str, list[dict[str, Any]]] = {end: [] for end in (*FAR_OUT, "")}
     number = job.get("number", 0)
     often = 0 if job["start"] > 0 and number % LATER_ASKS_EVERY > 0 else -(-job["count"] // ASKED_EVERY)
@@ -95,7 +99,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
             progress.note(index, REFUSED)
             continue
         options = depth.options(index, shown, drawing.alone(index))
-        seen = examine(target, program, options, keep_rules=index < RULES_OF)
+        seen = examine(target, program, options, keep_rules=index < RULES_OF, familiar=same.often)
         complaint = unasked(seen, program)
         if complaint and complaint not in asked and len(asked) < depth.refused:
             asked.add(complaint)
@@ -119,9 +123,9 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
         if seen.findings:
             told[family] += 1
             shown.update({v.order for v in seen.findings})
-            for verdict in seen.findings if index >= job.get("told", 0) else ():
-                found(Suspicion(job["api"], seed, tuple(edits), options, verdict, seen.rule))
             for verdict in seen.findings:
+                if same.is_told(seen.rule, verdict) and index >= job.get("told", 0):
+                    found(Suspicion(job["api"], seed, tuple(edits), options, verdict, seen.rule))
                 if is_scent(verdict) and len(scents) < depth.scents:
                     scents.setdefault(mark(verdict), Scent(tuple(edits), options, verdict, index))
     for scent in scents.values():
@@ -196,6 +200,23 @@ def _asked(edits: list[Edit], options: Options, trial: Trial, order: int, index:
         numbers = measured(trial, scenarios, ENTRIES_ASKED if index else ENTRIES_OF_A_SEED, elsewhere=index > 0)
     asked = {"edits": [e.to_json() for e in edits], "options": options.to_json(), "scenarios": [s.name for s in scenarios]}
     return [{**asked, "measured": numbers}]
+
+
+class Same:
+    """What a batch has told so far, by what makes two findings one."""
+
+    def __init__(self, api: str) -> None:
+        self._api = api
+        self._met: Counter[str] = Counter()
+
+    def often(self, rule: str, finding: Verdict) -> bool:
+        return self._met[finding_key(self._api, rule, finding)] >= TOLD_OFTEN
+
+    def is_told(self, rule: str, finding: Verdict) -> bool:
+        """Whether it is told; it was met once more in any case."""
+        again = self.often(rule, finding)
+        self._met[finding_key(self._api, rule, finding)] += 1
+        return not again
 
 
 class Tally:
