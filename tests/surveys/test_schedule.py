@@ -355,3 +355,13 @@ def test_a_seed_is_astray_where_its_own_first_derivative_is_wrong(edits, kind, o
     seed = parse('x = tensor((2,), "float64", normal(seed=1))\ny = torch.sin(x)\n', language_for("torch"))
     told = Suspicion("api", seed, edits, Options(), verdict)
     assert Running(batch, Depth(), reports=[told]).astray is astray
+
+
+def test_an_api_that_has_hung_is_known_to_hang_two_rounds_later():
+    def lesson(batch):
+        return Lesson([], {}, ["timeout"] if APIS[batch.seed_index] == "api4" else ["SIGSEGV"], deaths=1)
+
+    batches = run(Schedule(APIS, 0), FIRST_ROUND + 2 * ROUND, lesson)
+    assert not any(b.hangs for b in batches[: FIRST_ROUND + ROUND])
+    later = batches[FIRST_ROUND + ROUND :]
+    assert {APIS[b.seed_index] for b in later if b.hangs} == {"api4"} and all(b.hangs for b in later if APIS[b.seed_index] == "api4")

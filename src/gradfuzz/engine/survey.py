@@ -12,7 +12,7 @@ from gradfuzz.engine.spending import Spending
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.findings.postmortem import Death
-from gradfuzz.worker.progress import LEFT_OUT, REFUSED
+from gradfuzz.worker.progress import DIED, LEFT_OUT
 
 
 @dataclass
@@ -34,10 +34,10 @@ class Task:
     def knowing(self, fates: str, index: int) -> Task:
         """The same once a worker has died at an item: what became of those before it, some of them with other workers, goes along.
 
-        A value that is deadly is like one that is refused: there is nothing to be learnt by trying it once more.
+        A value that is deadly is like one that is refused: there is nothing to be learnt by trying it once more, alone or in company.
         """
         before = str(self.fields.get("fates", ""))[: self.start].ljust(self.start, LEFT_OUT.decode())
-        return replace(self, fields={**self.fields, "fates": before + fates[self.start : index] + REFUSED.decode()})
+        return replace(self, fields={**self.fields, "fates": before + fates[self.start : index] + DIED.decode()})
 
     def beyond(self, index: int) -> Task | None:
         """What is left behind an item; None if it was the last one."""

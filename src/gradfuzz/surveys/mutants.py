@@ -37,6 +37,8 @@ from gradfuzz.worker.depth import Depth
 # An API that has taken so many workers down, in this batch and in those that the schedule has learnt from, takes more: a death ends
 # the batch. What other batches of the same round do must not matter, since it depends on which worker is faster.
 DEATHS = 3
+# Where an API is known to hang, its other mutants have this part of the time limit: one more hang is nothing new, and costs all of it.
+HASTE = 0.25
 # The job that reads a shard of the seeds, and more APIs than one has.
 READ = "seeds"
 GROWN = "mutant"  # where a seed comes from that was one
@@ -250,9 +252,13 @@ class Mutants:
         fields = {
             "api": seed.api, "program": to_json(self._seed(batch)) if batch.dtype else seed.program, "rng": batch.rng,
             "weights": dict(batch.weights), "depth": running.depth.to_json(), "told": told, "number": batch.number,
-            "cover": None if batch.cover is None else batch.cover.to_json(),
+            "cover": None if batch.cover is None else batch.cover.to_json(), "limit": self._hasty if batch.hangs else None,
         }  # fmt: skip
         return Task("batch", fields, batch.count, batch.start, batch.number)
+
+    @property
+    def _hasty(self) -> float:
+        return HASTE * self.config.launch.timeout
 
     # What to make of an answer -----------------------------------------------------------------------------------------
 
@@ -275,6 +281,8 @@ class Mutants:
             drawn = (batch.rng, index, dict(batch.weights), running.depth.family, batch.cover)
             running.reports.append(Death(seed.api, self._seed(batch), cause, options, *drawn))
         running.deaths += 1
+        if cause == TIMEOUT:
+            task = replace(task, fields={**task.fields, "limit": self._hasty})
         # What the mutants so far have taught is said by a worker that examines the others, or none where too many were deadly.
         return replace(task, start=index + 1, count=task.count if running.deaths + batch.deaths < DEATHS else min(index + 1, task.count))
 

@@ -17,6 +17,7 @@ from typing import Any
 from gradfuzz.bugs.names import Names
 from gradfuzz.engine.shard import WHOLE, Shard
 from gradfuzz.mutate.cover import Cover
+from gradfuzz.oracles.verdict import TIMEOUT
 from gradfuzz.store import Lesson
 from gradfuzz.surveys.depth import COMPILED_FAMILY, DEEP_BATCH_EVERY, DESIGNED_BESIDE_COMPILED, SWEPT_WAYS
 from gradfuzz.surveys.designs import Designs
@@ -89,6 +90,7 @@ class Batch:
     swept: bool = False  # its operator has its turn in a compiled way
     dtype: str = ""  # of the seed's floating inputs, where it is not their own
     deaths: int = 0  # of workers at the hands of this API, as far as is known
+    hangs: bool = False  # it is known to hang
     cover: Cover | None = None  # what is known of the seed's design, if the batch goes on with it
     elsewhere: bool = False  # another shard's, or the same as an earlier one: it is not run here
 
@@ -292,7 +294,7 @@ class Schedule:
                 Batch(
                     number, index, f"{self.seed}:{number}", start, start + count, self._weights(self.apis[index]),
                     deep=number % DEEP_BATCH_EVERY == 0, shown=tuple(sorted(self._shown[index])),
-                    deaths=self._deaths[self.apis[index]], cover=cover,
+                    deaths=self._deaths[self.apis[index]], hangs=(self.apis[index], TIMEOUT) in self._told, cover=cover,
                 )
             )  # fmt: skip
         return batches

@@ -27,7 +27,7 @@ from gradfuzz.targets.base.protocol import Outcome, Target
 from gradfuzz.worker.depth import Depth
 from gradfuzz.worker.drawing import Drawing
 from gradfuzz.worker.measure import measured
-from gradfuzz.worker.progress import LEFT_OUT, RAN, RAN_BLIND, REFUSED, Progress
+from gradfuzz.worker.progress import DIED, LEFT_OUT, RAN, RAN_BLIND, REFUSED, Progress
 from gradfuzz.worker.scent import Scent, is_plain, is_scent, steps
 
 # A Program of many operators counts as a new combination of so many of them at most.
@@ -81,8 +81,10 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     left = dict.fromkeys(FAR_OUT, often)  # questions about numbers of that size
     scents: dict[str, Scent] = {}  # by what is wrong
     asked: set[str] = set()  # refusals that were put to the derivatives
+    deadly: list[list[Edit]] = []
     for index, fate in enumerate(job.get("fates", "").encode()[: job["count"]]):
         tally.meet(drawing, index, bytes([fate]))
+        deadly += [drawing.edits(index)] if bytes([fate]) == DIED else []
     for index in range(job["start"], job["count"]):
         progress.write(job["id"], index, counts)
         family = drawing.family(index)
@@ -92,6 +94,8 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
             break
         try:
             edits = drawing.edits(index)
+            if any(done and all(edit in edits for edit in done) for done in deadly):
+                continue  # all that has killed a worker, and more
             program = apply_all(seed, edits).check()
         except ProgramError:
             counts[RANK.index(INVALID)] += 1
@@ -264,7 +268,7 @@ class Tally:
         """What became of a mutant teaches something of its design's row."""
         row = drawing.row(index) if fate != LEFT_OUT else None
         if row is not None and drawing.design is not None:
-            self.cover |= drawing.design.met(row, fate != REFUSED, fate == RAN)
+            self.cover |= drawing.design.met(row, fate not in (REFUSED, DIED), fate == RAN)
 
     def to_json(self) -> dict[str, Any]:
         """Features are told as (rule, dtype, rank, layout, order, outcome); the batch's rules stand for each mutant's, and its calls

@@ -10,7 +10,7 @@ from gradfuzz.oracles.verdict import RANK
 
 _LAYOUT = struct.Struct(f"<qq{len(RANK)}q")
 # What became of a mutant, a byte for each of the first so many of a job; nothing is said of those that were left out.
-LEFT_OUT, REFUSED, RAN_BLIND, RAN = b"0", b"1", b"2", b"3"
+LEFT_OUT, REFUSED, RAN_BLIND, RAN, DIED = b"0", b"1", b"2", b"3", b"4"
 MOST_FATES = 4096
 SIZE = _LAYOUT.size + MOST_FATES
 
