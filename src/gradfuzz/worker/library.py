@@ -13,6 +13,7 @@ import sys
 from typing import Any, Callable, Union
 
 from gradfuzz.errors import GradfuzzError, TargetError
+from gradfuzz.oracles.excuses.base import all_excuses
 from gradfuzz.targets.base.protocol import Target
 from gradfuzz.targets.homes import Home, load_target
 
@@ -24,6 +25,7 @@ class Once:
 
     def __init__(self, load: Callable[[], Target]) -> None:
         self.target = load()
+        all_excuses()  # every worker that judges a suspicion needs them, and most of those are fresh
         gc.freeze()  # what the library brought stays for good: collections in workers need not look at it, nor copy its pages
         self.traits = _traits(self.target)
 
