@@ -171,7 +171,8 @@ def _by_majority(finding: Verdict, case: Case, line: Line, heard: list[Heard]) -
 
 def _judge_broken(case: Case, line: Line, scenarios: list[Scenario], heard: list[Heard]) -> list[Verdict]:
     """A derivative that is not finite where the numeric one is, and for which no excuse speaks."""
-    excuses = hear("broken", "", Broken(case, line, scenarios))
+    broken = Broken(case, line, scenarios)
+    excuses = hear("broken", "", broken)
     if excuses:
         heard += excuses
         return []
@@ -181,7 +182,8 @@ def _judge_broken(case: Case, line: Line, scenarios: list[Scenario], heard: list
     if below is not None:
         return below
     what = "is not finite at a kink" if line.numeric.kink else "is not finite where the numeric derivative is"
-    return _by_majority(_finding(NONFINITE, case.order, line, scenarios, None, what), case, line, heard)
+    at_fault = broken.owing if line.numeric.kink else scenarios
+    return _by_majority(_finding(NONFINITE, case.order, line, at_fault, None, what), case, line, heard)
 
 
 def inconclusive(order: int, line: Line, heard: Sequence[Heard]) -> Verdict:
