@@ -23,8 +23,9 @@ AD_UNITS = 256.0
 # Both bars together may be this part of the derivative for an agreement to mean anything: a formula that is wrong by a millionth
 # is then either seen or not acquitted.
 CONCLUSIVE = 5e-7
-# In a coarser type no bar is as narrow. There it is a thousandth, which an error of a formula exceeds and its rounding does not.
-CONCLUSIVE_IN_SINGLE = 1e-3
+# What AD and differences are apart and both bars: so much is the most that a number which agrees may be off by. In a coarser type no bar is
+# as narrow; there it is a thousandth, which an error of a formula exceeds and its rounding does not.
+AGREES, AGREES_IN_SINGLE = 2 * CONCLUSIVE, 1e-3
 # AD moves by rounding of its inputs like its neighbours do. A number from which all neighbours differ by far more than from each
 # other was not moved by rounding: it is a special case, right or wrong.
 NEIGHBOURS = (1.0, -1.0, 3.0, -3.0, 5.0, -5.0)
@@ -327,11 +328,11 @@ class Line:
             return False
         if number == 0.0 and self.flat:
             return True
-        part = CONCLUSIVE if self.trial.epsilon <= DOUBLE_UNIT else CONCLUSIVE_IN_SINGLE
+        part = AGREES if self.trial.epsilon <= DOUBLE_UNIT else AGREES_IN_SINGLE
         gap, narrow = abs(number - numeric.value), part * max(abs(number), abs(numeric.value))
-        if max(gap, NUMERIC_BARS * numeric.error + self._units) > narrow:
+        if gap + NUMERIC_BARS * numeric.error + self._units > narrow:
             return False  # whatever else the bar holds
-        return bool(gap <= self.bar(scenario) <= narrow)
+        return bool(gap <= self.bar(scenario) <= narrow - gap)
 
     @cached_property
     def flat(self) -> bool:
