@@ -20,6 +20,11 @@ POINTS = {
         'b = tensor((), "float64", full(0.0), grad=False)\nc = tensor((1,), "float64", full(0.0), grad=False)\n'
         'd = tensor((1,), "float64", full(0.0))\ny = torch.native_batch_norm(x, a, b, c, d, True, 0.0, 1e-05)\n'
     ),
+    "a mask that is lost beside scores of 1e20": (
+        'q = tensor((1, 2, 2), "float64", scaled(normal(seed=1), 1e20))\n'
+        'k = tensor((1, 3, 2), "float64", listed([0.5, 1.0, 0.3, -0.4, 0.5, 1.0]))\nv = tensor((1, 3, 2), "float64", normal(seed=3))\n'
+        'm = tensor((2, 3), "float64", normal(seed=4))\ny = torch.nn.functional.scaled_dot_product_attention(q, k, v, m)\n'
+    ),
     "no pivot at all": 'x = tensor((3, 5), "float64", full(-0.0))\np, l, u = torch.linalg.lu(x)\n',
 }
 

@@ -8,7 +8,7 @@ from gradfuzz.reference.semantics import __path__ as SEMANTICS
 from gradfuzz.reference.semantics import meanings
 from gradfuzz.reference.spell import book_of
 from gradfuzz.targets.homes import home_of
-from tests.reference.asking import ask, verdicts
+from tests.reference.asking import ask, scaled, verdicts
 
 GOOD = 9.0  # digits
 X = 'x = tensor((2, 3), "float64", {})\n'
@@ -205,6 +205,61 @@ def test_second_derivatives_too(torch_target, text):
     assert not [e for e in found["entries"] if e["verdict"] != "right" and e["correct"] < GOOD], found
 
 
+TRANSFORMS = "torch.distributions.transforms"
+MODULES = [
+    *[(f"{TRANSFORMS}.{name}Transform({given})", (2, 3)) for name, given in (
+        ("Abs", ""), ("Affine", "0.3, -1.7"), ("Exp", ""), ("Power", "3.0"), ("Softmax", ""), ("Softplus", ""), ("Tanh", ""))],
+    *[(f"torch.nn.InstanceNorm{d}d(2, affine=True)", (*examples, 2, *[3] * d)) for d in (1, 2, 3) for examples in ((), (2,))],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("maker, shape", MODULES)
+def test_modules_mean_what_the_library_computes(torch_target, maker, shape):
+    """With an axis for examples and without."""
+    found = ask(torch_target, f'x = tensor({shape}, "float64", normal(seed=3))\nmodule = {maker}\ny = module(x)\n', most=12)
+    assert verdicts(found) == {"right"}, found
+
+
+def test_rows_of_an_embedding(torch_target):
+    """A padding index changes nothing but the gradient: what PyTorch leaves out on purpose is not the function's derivative."""
+    text = 'x = tensor((3,), "int64", listed([0, 1, 2]), grad=False)\nmodule = torch.nn.Embedding(4, 3{})\ny = module(x)\n'
+    assert verdicts(ask(torch_target, text.format(""), most=200)) == {"right"}
+    padded = ask(torch_target, text.format(", padding_idx=0"), ("reverse",), most=200)
+    assert {e["along"][0][:16] for e in padded["entries"] if e["verdict"] == "wrong"} == {"module.weight[0,"}, padded
+    assert "entries" not in ask(torch_target, text.format(", max_norm=0.5"), most=4)
+
+
+def test_a_logarithm_of_a_complex_number_stays_on_its_branch(torch_target):
+    text = (
+        'x = tensor((3,), "complex128", listed([complex(2.0, 2.0), complex(3.0, 2.0), complex(4.0, 2.0)]))\n'
+        'a = tensor((3,), "float64", listed([-7.5, -6.5, -5.5]), grad=False)\ny = torch.nn.functional.soft_margin_loss(x, a)\n'
+    )
+    assert verdicts(ask(torch_target, text, ("forward",))) <= {"right", "wrong"}
+
+
+def test_losses_of_the_library_s_core(torch_target):
+    for reduction in range(3):
+        text = X.format("uniform(0.2, 2.5, seed=4)") + f"y = torch.poisson_nll_loss(x, x * x, False, True, 1e-08, {reduction})\n"
+        assert verdicts(ask(torch_target, text, most=8)) == {"right"}
+
+
+def test_what_is_written_to_an_argument_is_the_result(torch_target):
+    """Nothing is left of what was there. PyTorch's derivative is that of the identity, in reverse mode."""
+    text = 'x = tensor((3,), "float64", normal(seed=1), grad=False)\na = tensor((3,), "float64", normal(seed=2))\ny = torch.{}(x, out=a)\n'
+    found = ask(torch_target, text.format("logical_not"), ("reverse",))
+    assert verdicts(found) <= {"right", "wrong"} and {e["exact"] for e in found["entries"]} == {"0"}, found
+
+
+def test_labels_are_exact(torch_target):
+    """One that is rounded would choose another formula, and everything would be said to be due to rounding."""
+    text = (
+        'x = tensor((2,), "float64", listed([2.0, 1.0]), grad=False)\na = tensor((2,), "float64", listed([-4.3, -3.6]))\n'
+        'b = tensor((), "float64", full(1.0), grad=False)\ny = torch.nn.functional.cosine_embedding_loss(x, a, b)\n'
+    )
+    assert verdicts(ask(torch_target, text)) == {"right"}
+    assert verdicts(ask(torch_target, text, tamper=scaled(1.05))) == {"wrong"}
+
+
 def test_no_factors_where_pivots_are_tied(torch_target):
     """Rows may change places there, and the factors with them."""
     assert "entries" not in ask(torch_target, 'a = tensor((3, 3), "float64", full(1.0))\np, l, u = torch.linalg.lu(a)\n', most=4)
@@ -249,7 +304,7 @@ def test_the_tables_of_meanings_hold_no_name_twice():
             key
             for path in (home_of(name).folder / "semantics").glob("*.json")
             for key in json.loads(path.read_text())
-            if key not in ("about", "methods", "in_place")
+            if key not in ("about", "methods", "in_place", "written")
         ]
         names = [row.partition("(")[0] for row in rows]
         assert len(names) == len(set(names)), sorted({n for n in names if names.count(n) > 1})

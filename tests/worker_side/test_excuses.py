@@ -1,197 +1,25 @@
-"""Each excuse: the false alarm it serves, and the bug it must not excuse."""
+"""Each excuse serves its false alarm: healthy functions where differences see something else, or nothing."""
 
 import numpy as np
 import pytest
+from excuse_cases import (
+    MATRICES,
+    PAIRS,
+    eigen,
+    eigen_tangents,
+    fresnel,
+    fresnel_slope,
+    library,
+    quantile,
+    quantile_slope,
+    relu,
+    seen,
+    weighed,
+)
 from numpy_library import ManyTarget, NumpyTarget
 
-from gradfuzz.oracles.check import Options, examine
-from gradfuzz.oracles.evidence.broken import Broken
-from gradfuzz.oracles.evidence.case import Case
-from gradfuzz.oracles.evidence.narrowing import Suspect, single
+from gradfuzz.oracles.check import Options
 from gradfuzz.oracles.excuses.base import all_excuses
-from gradfuzz.oracles.trial import Trial
-from gradfuzz.program import parse
-from gradfuzz.targets.base.scenario import DIRECT, FORWARD, REVERSE
-from gradfuzz.targets.homes import language_for
-
-TORCH = language_for("torch")
-ONE = Options(order=1)
-RNG = np.random.default_rng(5)
-
-
-def program(numbers):
-    if isinstance(numbers, str):
-        return parse(numbers, TORCH)
-    numbers = np.asarray(numbers, dtype=float)
-    text = f'x = tensor({numbers.shape}, "float64", listed({numbers.ravel().tolist()}))\ny = torch.sin(x)\n'
-    return parse(text.replace("inf", 'float("inf")'), TORCH)
-
-
-def seen(target, numbers, options=ONE):
-    with np.errstate(all="ignore"):
-        return examine(target, program(numbers), options)
-
-
-def library(f, slope, **factors):
-    """An elementwise function with its slope."""
-    return NumpyTarget(f, lambda x: [np.diag(np.broadcast_to(slope(x), x.shape).ravel())], **factors)
-
-
-def sine(**factors):
-    return library(np.sin, np.cos, **factors)
-
-
-def jumpy(x):
-    return np.sin(x) + np.sign(x)
-
-
-def half_line(x):
-    return np.where(x >= 0, np.sin(x), np.nan)
-
-
-def rooted(x):
-    return np.sin(x) + np.sign(x) * np.sqrt(np.abs(x))
-
-
-def relu(x):
-    return np.maximum(x, 0)
-
-
-def steep(x):
-    return x / np.maximum(np.abs(x), 1e-12)
-
-
-def sharp(x):
-    return np.where(np.abs(x) < 1e-12, 1e12, 0.0)
-
-
-def quantile(x):
-    """A pole at 0, where the difference from one half rounds it to 1.6e16."""
-    return np.tan(np.pi * (x - 0.5))
-
-
-def quantile_slope(x):
-    return np.pi / np.cos(np.pi * (x - 0.5)) ** 2
-
-
-def folded(x):
-    """Slopes in all directions at the origin, and no derivative."""
-    a, b = x
-    return np.array([a * b * b / (a * a + b * b)]) if a or b else np.zeros(1)
-
-
-def median(x):
-    return np.sort(x)[x.size // 2].reshape(1)
-
-
-def fifth(x):
-    row = np.zeros((1, x.size))
-    row[0, 4] = 1.0
-    return [row]
-
-
-def chance(x):
-    return np.sin(x) + 1e-3 * RNG.standard_normal(x.shape)
-
-
-def not_a_number_at_the_last(slope):
-    return lambda x: np.where(np.arange(x.size) == x.size - 1, np.nan, slope(x))
-
-
-def pivoted(x):
-    """The larger number first, and the other as a part of it: as LU does with the rows of a matrix."""
-    first, second = (x[0], x[1]) if abs(x[0]) >= abs(x[1]) else (x[1], x[0])
-    return [np.array([first, second / first])]
-
-
-def pivoted_tangents(xs, us):
-    (x,), (u,) = xs, us
-    (a, b), (p, q) = (x, u) if abs(x[0]) >= abs(x[1]) else (x[::-1], u[::-1])
-    return [np.array([p, q / a - b * p / a**2])]
-
-
-def row_first(x):
-    return [np.array(abs(x[0]) >= abs(x[1]))]
-
-
-def hermitian(x):
-    return x[0] + x[0].T + 1j * (x[1] - x[1].T)
-
-
-def eigen(x):
-    return list(np.linalg.eigh(hermitian(x)))
-
-
-def eigen_tangents(xs, us):
-    """Vectors are taken to move at right angles to themselves, which is one choice of many."""
-    w, v = eigen(xs[0])
-    turned = v.conj().T @ hermitian(us[0]) @ v
-    gaps = w[None, :] - w[:, None] + np.eye(w.size)
-    return [turned.diagonal().real.copy(), v @ (turned / gaps * (1 - np.eye(w.size)))]
-
-
-def other_sign(xs, us):
-    """All that is moved moves the wrong way."""
-    return [-t for t in eigen_tangents(xs, us)]
-
-
-def fresnel(x):
-    """A wave that dies away; far out its value is a constant, as one that is computed in time is."""
-    return np.where(x > 1e4, 0.5, 0.5 + np.sin(x * x) / (2 * x))
-
-
-def fresnel_slope(x):
-    return np.cos(x * x) - np.where(x > 1e4, 0.0, np.sin(x * x) / (2 * x * x))
-
-
-def amplified(x, a):
-    """Two numbers that cancel but for the last of their places."""
-    return x * (a[0] - a[1])
-
-
-def in_thirds(x, a):
-    """The same slope, rounded elsewhere."""
-    return [np.eye(x.size) * 3 * (a[0] / 3 - a[1] / 3)]
-
-
-CANCEL = (
-    'x = tensor((2,), "float64", listed([0.7, 1.3]))\n'
-    'a = tensor((2,), "float64", listed([10000000001.0, 10000000000.0]), grad=False)\ny = torch.mul(x, a)\n'
-)
-MATRICES = np.random.default_rng(3).standard_normal((2, 3, 3))
-SOME = [0.0, 1.3, 0.7]
-# excuse: (a healthy library and the numbers at which differences accuse it), (a wrong one and numbers)
-PAIRS = {
-    "unsettled": ((library(jumpy, np.cos), SOME), (library(jumpy, np.cos, reverse_factor=1.5), SOME)),
-    "domain edge": ((library(half_line, np.cos), [0.0]), (library(half_line, np.cos, reverse_factor=1.5), SOME)),
-    "nondeterministic": ((library(chance, np.cos), SOME), (sine(reverse_factor=1.5), SOME)),
-    "kink": ((library(relu, lambda x: (x > 0) + 0.3 * (x == 0)), SOME),
-             (library(relu, lambda x: (x > 0) * 1.5 + 0.3 * (x == 0)), SOME)),
-    "tie": ((NumpyTarget(median, fifth), np.full(9, 1.0)), (NumpyTarget(median, lambda x: [3 * fifth(x)[0]]), np.arange(9.0))),
-    "no limit": ((library(rooted, lambda x: np.cos(x) + np.where(x == 0, np.inf, 0.5 / np.sqrt(np.abs(x)))), [0.0, 0.4]),
-                 (library(rooted, lambda x: 1.5 * np.cos(x) + np.where(x == 0, 5.0, 0.5 / np.sqrt(np.abs(x)))), SOME)),
-    "jump": ((library(quantile, quantile_slope), [1e-8, 0.0]), (library(quantile, lambda x: 1.001 * quantile_slope(x)), [0.2, 0.3])),
-    "overflow": ((library(lambda x: x**2, lambda x: np.where(np.abs(x) < 1e-160, 1.0, 2 * x)), [1e-200, 0.7]),
-                 (library(lambda x: x**2, lambda x: 3 * x), [1e-200, 0.7])),
-    "own scale": ((library(lambda x: np.arcsinh(x / 1e-9), lambda x: 1 / np.hypot(x, 1e-9)), [1e-9, 2.0]),
-                  (library(lambda x: np.arcsinh(x), lambda x: 1.5 / np.hypot(x, 1.0)), [1e-9, 2.0])),
-    "below rounding": ((library(np.zeros_like, lambda x: 1e-14 + 0 * x), SOME), (library(np.zeros_like, lambda x: 1e-3 + 0 * x), SOME)),
-    "whole numbers": ((library(np.round, np.zeros_like), [3e20]), (library(lambda x: 3 * x, np.zeros_like), [3e3])),
-    "absorbed": ((library(lambda x: (1e30 + x) - 1e30, np.ones_like), SOME), (library(np.zeros_like, np.ones_like), SOME)),
-    "tiny steps": ((library(steep, sharp), [0.0]), (library(np.tanh, sharp), [0.0])),
-    "last places": ((sine(), np.full((3, 4), 1.43e14)), (sine(reverse_factor=1.5), np.full((3, 4), 1.43e3))),
-    "not additive": ((NumpyTarget(folded, lambda x: [np.array([[0.3, 0.4]])]), [0.0, 0.0]),
-                     (NumpyTarget(folded, lambda x: [np.array([[0.3, 0.4]])]), [0.6, 0.5])),
-    "choice": ((ManyTarget(pivoted, pivoted_tangents, row_first), [1.0, -1.0]),
-               (ManyTarget(pivoted, pivoted_tangents, row_first, reverse_factor=1.5), [1.0, -0.4])),
-    "ill-conditioned": ((NumpyTarget(amplified, in_thirds), CANCEL),
-                        (NumpyTarget(amplified, in_thirds, reverse_factor=1 + 1e-3), CANCEL)),
-    "gauge": ((ManyTarget(eigen, eigen_tangents), MATRICES), (ManyTarget(eigen, other_sign), MATRICES)),
-    "saturated": ((library(fresnel, fresnel_slope), [1.1e5, 2.3e5]), (library(lambda x: np.clip(x, -1, 1), np.ones_like), [1.1e5, 2.3e5])),
-    "domain": ((library(np.tanh, lambda x: np.nan * x), [np.inf]), (library(np.tanh, lambda x: np.nan * x), [1.0])),
-    "noisy": ((library(lambda x: 1e17 + x, lambda x: np.nan * x), [1e4]), (library(lambda x: 1e3 + x, lambda x: np.nan * x), [1e4])),
-    "too steep": ((library(lambda x: 1e305 * x, lambda x: np.nan * x), [0.1]), (library(lambda x: 1e3 * x, lambda x: np.nan * x), [0.1])),
-}  # fmt: skip
 
 
 def test_what_a_rounding_shakes_is_not_judged_on_invariants_either():
@@ -213,30 +41,11 @@ def test_every_excuse_has_its_alarm_and_its_bug():
     assert sorted(e.name for e in all_excuses()) == sorted(PAIRS)
 
 
-def weighed(excuse, target, numbers, salt):
-    """What an excuse says to single elements, to a derivative that is not finite, and to the direction as a whole."""
-    with np.errstate(all="ignore"):
-        trial = Trial(target, program(numbers), salt)
-        case = Case(trial, 1, DIRECT, [REVERSE, FORWARD])
-        places = [(0, flat) for flat in range(trial.inputs[0].size)]
-        lines = [case.line(single(trial, place, trial.point.scales[0])) for place in places]
-        suspects = [Suspect(case, line, place, [REVERSE], False) for place, line in zip(places, lines)]
-        said = {excuse.element(s) for s in suspects} if excuse.element else set()
-        said |= {excuse.broken(Broken(case, case.first, [REVERSE]))} if excuse.broken else set()
-        said |= {excuse.line(case, case.first)} if excuse.line else set()
-        return said - {None}
-
-
 @pytest.mark.parametrize("name", PAIRS)
 def test_it_serves_its_false_alarm(name):
     (excuse,) = [e for e in all_excuses() if e.name == name]
     assert not any(seen(*PAIRS[name][0], Options(order=1, salt=salt)).findings for salt in range(8))
     assert any(weighed(excuse, *PAIRS[name][0], salt) for salt in range(8))
-
-
-@pytest.mark.parametrize("name", PAIRS)
-def test_it_does_not_excuse_a_bug(name):
-    assert seen(*PAIRS[name][1]).findings
 
 
 def rounded_away(x):
@@ -257,28 +66,6 @@ def test_an_output_that_no_step_moves_is_weighed_apart_from_one_that_does():
     assert seen(ManyTarget(rounded_away, beside_one(1.0), reverse_factor=1.5), numbers).findings
 
 
-def largest(x):
-    return [x.max(keepdims=True)]
-
-
-def test_a_wrong_slope_at_a_tie_is_no_choice():
-    """At equal numbers the index of the largest changes across the steps; the function only bends, and its slopes are known."""
-
-    def tangents(xs, us):
-        return [3.0 * us[0][:1]]
-
-    found = seen(ManyTarget(largest, tangents, lambda x: [x.argmax()]), [0.5, 0.5]).findings
-    assert [f.kind for f in found] == ["kink"]
-
-
-def softplus(x):
-    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
-
-
-def logistic(x):
-    return 1 / (1 + np.exp(-x))
-
-
 def stairs(x):
     return np.mod(3.0, x)
 
@@ -297,89 +84,6 @@ def test_stairs_finer_than_numbers_are_no_evidence():
         assert seen(library(np.sin, lambda x: np.cos(x) + 1e30 * (x < 1)), [1e-30, 2.0], options).findings
 
 
-# What rounding makes of a few slopes is no evidence for AD.
-BLURRED = {
-    "steps are rounded themselves": (sine(reverse_factor=1.001), np.full(3, 400.0)),
-    "a flat function at tiny numbers": (library(softplus, logistic, reverse_factor=1.5), np.full(3, 1e-8)),
-    "a pole beside another element": (library(lambda x: 1 / np.tan(x), lambda x: -1 / np.sin(x) ** 2, reverse_factor=1.001),
-                                      [-1e-40, 0.7, 1.2, -0.4]),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", BLURRED)
-def test_rounding_excuses_no_bug(name):
-    told = [bool(seen(*BLURRED[name], Options(order=1, salt=salt)).findings) for salt in range(24)]
-    assert all(told), told
-
-
-def sine_beside_a_jump(x):
-    return np.concatenate([np.sin(x), 1e-17 * np.sign(x)])
-
-
-def matrix_inverse(x):
-    return np.linalg.inv(x)
-
-
-def inverse_slopes(x):
-    found = np.linalg.inv(x)
-    return [-np.kron(found, found.T)]
-
-
-# A tie of pivots: another rounding takes the other one, and blurs the slope over short steps.
-PIVOTS = [[np.pi, 0.0, -1e-8], [0.5, 1e-8, 1e-8], [np.pi, np.pi / 2, 2.0]]
-# What an excuse says of one output, at one step or of another direction is not said of all. The salts are those that it spoke at.
-ELSEWHERE = {
-    "a jump of another output": (
-        NumpyTarget(sine_beside_a_jump, lambda x: [np.vstack([1.5 * np.diag(np.cos(x)), 0 * np.diag(x)])]), [0.0], range(8)),
-    "no derivative, and not a slope of any point nearby": (NumpyTarget(median, lambda x: [3 * fifth(x)[0]]), np.full(9, 1.0), range(8)),
-    "one step that truncation moves to AD": (
-        library(np.tan, lambda x: 1 / np.cos(x) ** 2, reverse_factor=1.001), np.full(3, -3.43e6), [632]),
-    "longer steps that see a kink": (
-        NumpyTarget(lambda x: x.max(keepdims=True).reshape(1), lambda x: [1.0 * (x == x.max()).reshape(1, -1)], reverse_factor=1.001),
-        'x = tensor((3, 4), "float64", scaled(normal(seed=167), -1e-06))\ny = torch.sin(x)\n', [1]),
-    "a rounding that blurs short steps": (NumpyTarget(matrix_inverse, inverse_slopes, reverse_factor=1.001), PIVOTS, range(696, 700)),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ELSEWHERE)
-def test_what_is_seen_elsewhere_excuses_no_bug(name):
-    target, numbers, salts = ELSEWHERE[name]
-    told = [bool(seen(target, numbers, Options(order=1, salt=salt)).findings) for salt in salts]
-    assert all(told), told
-
-
-def naive_log1p(x):
-    """The logarithm of a sum with one in it: steps from zero below the last place of one move nothing."""
-    return np.log(1.0 + x)
-
-
-def dropped_at_zero(x):
-    return np.where(x == 0, 0.0, 1 / (1.0 + x))
-
-
-def test_a_step_that_is_lost_supports_nobody():
-    """A slope of zero over steps that vanish beside one is no sign that the derivative is zero; where nothing is lost, it is one."""
-    (excuse,) = [e for e in all_excuses() if e.name == "tiny steps"]
-    wrong, right = library(naive_log1p, dropped_at_zero), library(naive_log1p, lambda x: 1 / (1.0 + x))
-    flat = library(lambda x: np.where(np.abs(x) < 1e-10, 0.0, x), lambda x: np.where(np.abs(x) < 1e-10, 0.0, 1.0))
-    assert all(seen(wrong, [0.0, 0.7], Options(order=1, salt=salt)).findings for salt in range(8))
-    assert not any(seen(right, [0.0, 0.7], Options(order=1, salt=salt)).findings for salt in range(8))
-    assert not any(seen(flat, [0.0, 0.7], Options(order=1, salt=salt)).findings for salt in range(8))
-    assert any(weighed(excuse, flat, [0.0, 0.7], salt) for salt in range(8))
-
-
-def test_a_formula_that_loses_its_digits_is_not_excused_by_its_own_noise():
-    """The function is steady under roundings of its inputs, and its derivative is, too: AD alone is shaken."""
-
-    def lost(x, a):
-        noise = 1e-6 * np.sin(1e17 * a[0])
-        return [np.eye(x.size) * (a[0] - a[1]) * (1 + noise)]
-
-    steady = CANCEL.replace("10000000001.0, 10000000000.0", "3.0, 2.0")
-    assert seen(NumpyTarget(amplified, lost), steady).findings
-    assert not seen(NumpyTarget(amplified, lambda x, a: [np.eye(x.size) * (a[0] - a[1])]), steady).findings
-
-
 # Halves, which are special, a zero behind them all, and two numbers that are not.
 ROOTS = [*(0.5 * k for k in range(1, 15)), 0.0, 0.37, 1.21]
 
@@ -393,62 +97,6 @@ def test_an_edge_is_found_behind_many_special_numbers():
     assert not any(seen(library(np.sqrt, root_slope), ROOTS, Options(order=1, salt=salt)).findings for salt in range(8))
     broken = library(np.sqrt, lambda x: np.where(x == 0.37, np.nan, root_slope(x)))
     assert all(seen(broken, ROOTS, Options(order=1, salt=salt)).findings for salt in range(8))
-
-
-def length(x):
-    return np.sqrt((x * x).sum(keepdims=True))
-
-
-def length_and_root(x):
-    """A bend, and beside it a point that no slope leads to: none of the two has a derivative at the origin."""
-    return [length(x), 1e-6 * np.sqrt(length(x))]
-
-
-def their_tangents(xs, us):
-    (x,), (u,) = xs, us
-    moved = (x * u).sum(keepdims=True) / length(x)
-    return [moved, 0.5e-6 * moved / np.sqrt(length(x))]
-
-
-def with_a_sine(x):
-    return [*length_and_root(x), np.sin(x)]
-
-
-def poisoned(xs, us):
-    tangents = their_tangents(xs, us)
-    return [*tangents, np.cos(xs[0]) * us[0] + 0 * tangents[0]]
-
-
-ORIGIN = [0.0, 0.0]
-
-
-def test_not_finite_at_a_kink_needs_a_slope_or_a_derivative_that_exists():
-    """Where a function merely bends, any slope between would do. A root beside it has none at all; a sine there has one, and so must AD."""
-    bend = ManyTarget(lambda x: [length(x)], lambda xs, us: their_tangents(xs, us)[:1])
-    for salt in range(8):
-        options = Options(order=1, salt=salt)
-        assert not seen(ManyTarget(length_and_root, their_tangents), ORIGIN, options).findings
-        assert [f.kind for f in seen(ManyTarget(with_a_sine, poisoned), ORIGIN, options).findings] == ["nonfinite"]
-        assert [f.kind for f in seen(bend, ORIGIN, options).findings] == ["nonfinite"]
-
-
-def test_where_one_mode_has_chosen_a_slope_the_other_owes_one_too():
-    class Chosen(ManyTarget):
-        def point(self, program, arrays=None):
-            point = super().point(program, arrays)
-            run = point.run
-
-            def in_reverse(scenario, us, v, along=None, shift=0.0):
-                found = run(scenario, us, v, along, shift)
-                if scenario == REVERSE:
-                    found.result = [0.0]
-                return found
-
-            point.run = in_reverse
-            return point
-
-    (finding,) = seen(Chosen(length_and_root, their_tangents), ORIGIN).findings
-    assert finding.kind == "nonfinite" and finding.names == ["forward"]
 
 
 def first_of_equals(x):
@@ -477,20 +125,6 @@ def test_whole_numbers_are_those_of_the_outputs_that_move():
         options = Options(order=1, salt=salt)
         assert not seen(library(np.round, np.zeros_like), [3e20, 2e14 + 0.3], options).findings
         assert seen(library(lambda x: 3 * x, lambda x: np.where(x < 1e4, 0.0, 3.0)), [3e20, 3e3], options).findings
-
-
-def passed_through(x):
-    return np.ones_like(x)
-
-
-@pytest.mark.parametrize("salt", range(8))
-def test_a_flat_part_that_ends_in_a_bend_is_no_tread(salt):
-    """A gradient that ignores where a function is clamped is wrong there, although long steps reach the part where it would be right. A
-    tread of stairs ends in a jump, as high as AD says of its length."""
-    options = Options(order=1, salt=salt)
-    assert seen(library(relu, passed_through), [-0.3, 1.2, -40.0], options).findings
-    assert seen(library(lambda x: np.clip(x, -1, 1), passed_through), [3.0, 0.2, 700.0], options).findings
-    assert not seen(library(relu, lambda x: (x > 0) * 1.0), [-0.3, 1.2, -40.0], options).findings
 
 
 # (numbers, salt) at which all fine steps stayed on one tread: beside one half a number of 1e-15 has a few units.
@@ -686,16 +320,82 @@ def test_steps_of_one_are_no_evidence_where_shorter_ones_see_another_slope():
     assert all(seen(wrong, numbers, Options(order=1, salt=salt)).findings for salt in range(12))
 
 
-# Where roundings inside make a few slopes over the last places, or the finest step that moves anything, say what AD does by chance.
-INSIDE = {
-    "last places": (np.full((), 21.1), 798),
-    "last places near a pole": ('x = tensor((), "float64", close(normal(seed=603), 1e-06))\ny = torch.sin(x)\n', 575),
-    "one stair": (np.full((), 1e-8), 758),
-}
+@pytest.mark.parametrize("power", [0.4, 0.6, 0.7, 0.8, 0.9])
+def test_a_cusp_has_no_slope_though_those_of_its_sides_cancel(power):
+    def sharp(x):
+        return np.exp(-(np.abs(x) ** power))
+
+    def tangents(xs, us):
+        (x,), (u,) = xs, us
+        slope = np.where(x == 0, -np.inf, -power * np.sign(x) * np.abs(x) ** (power - 1) * sharp(x))
+        return [np.where(u == 0, 0.0, slope * u)]
+
+    def broken(xs, us):
+        return [tangents(xs, us)[0] + np.where((xs[0] == 0.4) & (us[0] != 0), np.nan, 0.0)]
+
+    for salt in range(8):
+        options = Options(order=1, salt=salt)
+        for numbers in ([0.0], [0.0, 0.4, -1.0]):
+            assert not seen(ManyTarget(lambda x: [sharp(x)], tangents), numbers, options).findings
+        assert seen(ManyTarget(lambda x: [sharp(x)], broken), [0.0, 0.4, -1.0], options).findings
 
 
-@pytest.mark.parametrize("name", INSIDE)
-def test_roundings_inside_excuse_no_bug(name):
-    numbers, salt = INSIDE[name]
-    assert seen(library(quantile, quantile_slope, reverse_factor=1.5), numbers, Options(order=1, salt=salt)).findings
-    assert not seen(library(quantile, quantile_slope), numbers, Options(order=1, salt=salt)).findings
+SCORES = (
+    'x = tensor((1,), "float64", full({}))\na = tensor((3,), "float64", listed([0.7, -0.4, 0.2]))\n'
+    'b = tensor((3,), "float64", listed([1.3, 0.6, -0.9]))\ny = torch.mul(x, a)\n'
+)
+KEYS = np.array([1.0, 0.3, 1.0])  # two are equal, and the largest
+
+
+def attention(x, mask, values):
+    scores = x[0] * KEYS + mask
+    shares = np.exp(scores - scores.max())
+    return shares / shares.sum(), values
+
+
+def attended(x, mask, values):
+    shares, values = attention(x, mask, values)
+    return [np.array([shares @ values])]
+
+
+def attended_tangents(factor):
+    """`factor`: how wrong it is beside large scores, and beside others."""
+
+    def tangents(xs, us):
+        shares, values = attention(*xs)
+        moved = us[0][0] * (KEYS - shares @ KEYS) + factor(xs[0][0]) * (us[1] - shares @ us[1])
+        return [np.array([(shares * moved) @ values + shares @ us[2]])]
+
+    return tangents
+
+
+def test_what_is_lost_beside_large_numbers_is_judged_beside_smaller_ones():
+    """A mask that is added to scores of 1e20 moves nothing; its derivative is the one beside smaller scores. It is wrong if it is wrong
+    there, or if it is another one."""
+    for salt in range(4):
+        options = Options(order=1, salt=salt)
+        for size in (1e20, 3e19):
+            keys = SCORES.format(size)
+            assert not seen(ManyTarget(attended, attended_tangents(lambda x: 1.0)), keys, options).findings
+            assert seen(ManyTarget(attended, attended_tangents(lambda x: 1.5)), keys, options).findings
+            assert seen(ManyTarget(attended, attended_tangents(lambda x: 1.5 if abs(x) > 1e15 else 1.0)), keys, options).findings
+
+
+class Single(NumpyTarget):
+    """What computes in single precision inside, and says so."""
+
+    def point(self, program, arrays=None):
+        point = super().point(program, arrays)
+        point.unit = 2.0**-23
+        return point
+
+
+def test_an_agreement_in_single_precision_is_one_to_a_thousandth():
+    def cast(x):
+        return x.astype(np.float32).astype(np.float64)
+
+    for salt in range(8):
+        options = Options(order=1, salt=salt)
+        for error in (1.0, 1.002, 1.5):
+            agrees = seen(Single(cast, lambda x: [np.eye(x.size)], reverse_factor=error), [1.1], options).outcome == "agree"
+            assert agrees == (error == 1.0)

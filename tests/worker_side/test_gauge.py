@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from excuse_cases import MATRICES, eigen, eigen_tangents, other_sign, program
 from numpy_library import ManyPoint, ManyTarget
-from test_excuses import MATRICES, eigen, eigen_tangents, other_sign, program
 
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.evidence.invariants import invariants_of

@@ -47,10 +47,12 @@ STEADY = 0.25
 
 @dataclass
 class Side:
-    """A one-sided derivative, component by component."""
+    """A one-sided derivative, component by component. `settled`: finer steps do not contradict it; `diverging`: there is no limit."""
 
     value: Array
     error: Array
+    settled: Array
+    diverging: Array
 
 
 @dataclass
@@ -100,15 +102,7 @@ class Estimate:
     @cached_property
     def diverging(self) -> Array:
         """Components whose slopes keep growing by a steady factor towards the finest steps: no limit, whatever coarser ones say."""
-        last = self.rungs[-GROWING_RUNGS:]
-        if len(last) < GROWING_RUNGS:
-            return np.zeros(np.shape(last[0][0]) if last else (), bool)
-        with np.errstate(all="ignore"):
-            slopes, floors = np.abs(np.stack([s for s, _ in last])), np.stack([f for _, f in last])
-            ratios = slopes[1:] / slopes[:-1]
-            seen = (slopes > 4 * floors).all(axis=0)
-            steady = (ratios.max(axis=0) - ratios.min(axis=0)) <= STEADY * ratios.min(axis=0)
-            return np.asarray(seen & steady & (ratios.min(axis=0) > GROWTH))
+        return _diverging(*(np.stack(rows) for rows in zip(*self.rungs))) if self.rungs else np.zeros((), bool)
 
     def matches(self, number: float, gap: float) -> int:
         """How many rungs are closer to the number than a tenth of the gap."""
@@ -235,4 +229,21 @@ def _one_sided(slopes: Array, floors: Array) -> Side | None:
     ranked = errors.copy()
     ranked[1:][np.isnan(ranked[1:])] = np.inf  # what overflowed is no better than what came before
     best = ranked.argmin(axis=0)[None]
-    return Side(np.take_along_axis(sharper[1:], best, 0)[0], np.take_along_axis(errors, best, 0)[0])
+    value, error = (np.take_along_axis(rows, best, 0)[0] for rows in (sharper[1:], errors))
+    # As in the table of central ones: at a cusp two coarse slopes may happen to agree, and finer ones are steeper and steeper.
+    coarse = np.abs(np.take_along_axis(slopes[2:], best, 0)[0] - value)
+    finer = np.arange(len(errors)).reshape(-1, *[1] * value.ndim) > best
+    contradicted = finer & (np.abs(slopes[2:] - value) > coarse + CONTRADICTION * (error + floors[2:]))
+    return Side(value, error, contradicted.sum(axis=0) < 2, _diverging(slopes, floors))
+
+
+def _diverging(slopes: Array, floors: Array) -> Array:
+    """Of each component: whether its slopes keep growing by a steady factor over the finest rungs."""
+    if len(slopes) < GROWING_RUNGS:
+        return np.zeros(slopes.shape[1:], bool)
+    with np.errstate(all="ignore"):
+        last = np.abs(slopes[-GROWING_RUNGS:])
+        ratios = last[1:] / last[:-1]
+        seen = (last > 4 * floors[-GROWING_RUNGS:]).all(axis=0)
+        steady = (ratios.max(axis=0) - ratios.min(axis=0)) <= STEADY * ratios.min(axis=0)
+        return np.asarray(seen & steady & (ratios.min(axis=0) > GROWTH))

@@ -184,7 +184,8 @@ def _judge_broken(case: Case, line: Line, scenarios: list[Scenario], heard: list
     finding = _finding(NONFINITE, case.order, line, scenarios, None, what)
     if case.trial.familiar(finding):
         return [finding]
-    excuses = hear("broken", "", Broken(case, line, scenarios))
+    broken = Broken(case, line, scenarios)
+    excuses = hear("broken", "", broken)
     if excuses:
         heard += excuses
         return []
@@ -193,6 +194,8 @@ def _judge_broken(case: Case, line: Line, scenarios: list[Scenario], heard: list
         heard.append(Heard(BELOW, BLIND))
     if below is not None:
         return below
+    if line.numeric.kink:
+        finding = _finding(NONFINITE, case.order, line, broken.owing, None, what)
     return _by_majority(finding, case, line, heard)
 
 

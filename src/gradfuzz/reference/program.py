@@ -94,7 +94,10 @@ class Evaluation:
         elif recipe.discrete:
             return materialise(recipe)
         else:
-            found = lift(materialise(recipe))
+            given = materialise(recipe)
+            found = lift(given)
+            if np.array_equal(given, np.round(given)):
+                return found  # labels and counts are no roundings of anything, and choose between functions
         return found.copy() if self.jitter is None else self.jitter.round(found)
 
     def _statement(self, names: tuple[str, ...], node: Expr) -> Any:
@@ -168,12 +171,17 @@ class Evaluation:
         reading, in_place = self.book.find(call.func)
         if reading is None or reading.called is not None:
             return self._move(Call(call.func, args, tuple(kwargs.items())))
+        goal = args[0] if in_place else None
+        if self.book.written in kwargs and self.book.written not in reading.signature.parameters:
+            goal = kwargs.pop(self.book.written)
         found = reading.value(reading.bind(args, kwargs))
-        if in_place and isinstance(args[0], np.ndarray) and isinstance(found, np.ndarray):
-            if found.shape != args[0].shape:
-                raise NoMeaning("a call in place that changes the shape")
-            args[0][...] = found
-            return args[0]
+        if isinstance(goal, np.ndarray) and isinstance(found, np.ndarray):
+            if found.shape != goal.shape:
+                raise NoMeaning("a call that writes to what has another shape")
+            goal[...] = found
+            return goal
+        if goal is not None and not in_place:
+            raise NoMeaning("a call that writes to more than an array")
         return found
 
     def _module_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

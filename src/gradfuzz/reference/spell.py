@@ -66,6 +66,7 @@ class Book:
     aliases: Mapping[str, str]
     methods: tuple[str, ...]  # where the functions are that methods stand for
     in_place: str  # what a call's name ends with if it writes to its first argument
+    written: str = ""  # the argument that a call writes its result to, where it is given
 
     def find(self, func: str) -> tuple[Reading | None, bool]:
         """(what a function or method means, whether it writes to its first argument); None where nobody says."""
@@ -104,7 +105,7 @@ def book_of(home: Home) -> Book:
         first, _, second = ("(" + signatures[0]).partition("\0")
         readings[name] = Reading(_signature(first), _body(right), _signature(second) if second else None)
     names = home.data("semantics/names")
-    return Book(readings, aliases, tuple(names.get("methods", ())), str(names.get("in_place", "")))
+    return Book(readings, aliases, tuple(names.get("methods", ())), str(names.get("in_place", "")), str(names.get("written", "")))
 
 
 def _signature(text: str) -> inspect.Signature:

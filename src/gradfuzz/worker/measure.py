@@ -83,6 +83,9 @@ def choose(
     strange = _one_of_each_size(sorted(inputs, key=lambda i: _unusual(i, arrays)), arrays) if element is None else []
     beside = dict(zip(inputs, outputs)) if len(outputs) == len(inputs) else {}
     own = [(beside.get(i, outputs[k % len(outputs)]), (i,) * order) for k, i in enumerate(strange)]
+    if element is not None:  # what the one at fault does to itself, in every output
+        own = [(output, (i,) * order) for output, i in product(outputs, last)]
+        own = own[:: max(1, math.ceil(len(own) / (most - most // 4)))]
     every = product(outputs, product(*[inputs] * (order - 1), last))
     stride = max(1, math.ceil(count / most))
     spread = list(islice(every, 0, None, stride))

@@ -43,3 +43,12 @@ def test_nobody_is_accused_where_there_is_nothing_to_see(jax_target, name):
 def test_ordinary_neighbours_are_judged(jax_target, call):
     program = parse(f'x = tensor((3,), "float64", uniform(0.2, 0.6, seed=3))\ny = {call}\n', jax_target.language)
     assert examine(jax_target, program, Options(order=1)).outcome == "agree"
+
+
+@pytest.mark.parametrize("power", [0.7, 0.8, 0.9])
+def test_a_cusp_owes_nothing_but_the_zeros_of_forward_mode(jax_target, power):
+    """To both sides of zero the slope is infinite, and -inf is as good as any answer. Along the other elements it is multiplied by zero."""
+    text = f'x = tensor((3,), "float64", listed([0.0, 0.4, -1.0]))\ny = jax.scipy.stats.gennorm.pdf(x, {power})\n'
+    for salt in range(6):
+        found = examine(jax_target, parse(text, jax_target.language), Options(order=1, salt=salt)).findings
+        assert {name for verdict in found for name in verdict.names} <= {"forward"}

@@ -53,12 +53,13 @@ class Broken:
         return self.trial.inputs[place[0]].reshape(-1)[place[1]].item()
 
     @cached_property
-    def owed(self) -> bool:
-        """At a kink: whether AD owes a number. There are slopes to choose from, another mode has one, or an entry's derivative exists."""
+    def owing(self) -> list[Scenario]:
+        """At a kink: the scenarios that owe a number. There are slopes to choose from, another mode has one, or there is a derivative of an
+        entry and in this scenario it is not finite."""
         if self.line.bends or any(np.isfinite(number) for number in self.line.numbers.values()):
-            return True
-        there = ((line, line.smooth) for line in (self.line, *(line for _, line in self.probed)))
-        return any(not np.isfinite(line.number_of(s, v)) for line, v in there if v is not None for s in self.scenarios)
+            return self.scenarios
+        there = [(line, line.smooth) for _, line in self.probed]
+        return [s for s in self.scenarios if any(not np.isfinite(line.number_of(s, v)) for line, v in there if v is not None)]
 
     def due_to(self, places: Iterable[Place], apart: bool = False) -> bool:
         """Whether the derivative is finite once these elements and those like them have been moved away: then no other is at fault.

@@ -23,6 +23,9 @@ AD_UNITS = 256.0
 # Both bars together may be this part of the derivative for an agreement to mean anything: a formula that is wrong by a millionth
 # is then either seen or not acquitted.
 CONCLUSIVE = 5e-7
+# What AD and differences are apart and both bars: so much is the most that a number which agrees may be off by. In a coarser type no bar is
+# as narrow; there it is a thousandth, which an error of a formula exceeds and its rounding does not.
+AGREES, AGREES_IN_SINGLE = 2 * CONCLUSIVE, 1e-3
 # AD moves by rounding of its inputs like its neighbours do. A number from which all neighbours differ by far more than from each
 # other was not moved by rounding: it is a special case, right or wrong.
 NEIGHBOURS = (1.0, -1.0, 3.0, -3.0, 5.0, -5.0)
@@ -232,7 +235,7 @@ class Line:
         if left is None or right is None:
             return None
         sizes, bars = np.maximum(np.abs(left.value), np.abs(right.value)), left.error + right.error
-        known = (bars <= SIDES_KNOWN * sizes) | (sizes == 0)
+        known = ((bars <= SIDES_KNOWN * sizes) | (sizes == 0)) & left.settled & right.settled
         return known, np.abs(left.value - right.value) <= 4 * bars + CONCLUSIVE * sizes
 
     @property
@@ -240,13 +243,27 @@ class Line:
         """Whether the function has a slope to either side, in every component, and not the same in all."""
         return self._sided is not None and bool(self._sided[0].all()) and not bool(self._sided[1].all())
 
+    @property
+    def cusp(self) -> bool:
+        """Whether some component falls to one side and rises to the other, by slopes that grow or that no step has settled: those of the
+        two sides cancel each other."""
+        left, right = self.ladder.left, self.ladder.right
+        if self._sided is None or left is None or right is None:
+            return False
+        sure = (np.abs(left.value) > left.error) & (np.abs(right.value) > right.error)
+        steep = (sure & ~self._sided[0]) | (left.diverging & right.diverging)
+        return bool(np.any(steep & (left.value * right.value < 0)))
+
     @cached_property
     def smooth(self) -> Vec | None:
-        """The weights of those outputs whose slopes to both sides are known and the same: their derivative exists. None where none's is.
+        """The weights of those outputs that move and whose slopes to both sides are known and the same: their derivative exists. None where
+        none's does. An output that does not move says nothing: its weight may meet a derivative of another one that does not exist.
 
         Of a derivative, which is what is differenced from order two on, there are no outputs to tell apart.
         """
-        return None if self._sided is None else self.weights(self._sided[0] & self._sided[1])
+        if self._sided is None or self.ladder.left is None:
+            return None
+        return self.weights(self._sided[0] & self._sided[1] & (self.ladder.left.value != 0))
 
     def weights(self, components: Array) -> Vec | None:
         """The weights of these components alone; None where they have none, and where there are no outputs to tell apart."""
@@ -279,6 +296,12 @@ class Line:
             size *= max((float(np.abs(a).max()) for a in direction.arrays if a.size), default=1.0)
         return size
 
+    @property
+    def terms(self) -> float:
+        """How large that is which may have cancelled in what is differenced, beyond what is left of it: a derivative is a sum of terms of
+        order one, and is rounded as they are."""
+        return self.typical if self.base.modes else 0.0
+
     # What that makes of AD ---------------------------------------------------------------------------------------------
 
     def bar(self, scenario: Scenario) -> float:
@@ -305,10 +328,11 @@ class Line:
             return False
         if number == 0.0 and self.flat:
             return True
-        gap, narrow = abs(number - numeric.value), CONCLUSIVE * max(abs(number), abs(numeric.value))
-        if max(gap, NUMERIC_BARS * numeric.error + self._units) > narrow:
+        part = AGREES if self.trial.epsilon <= DOUBLE_UNIT else AGREES_IN_SINGLE
+        gap, narrow = abs(number - numeric.value), part * max(abs(number), abs(numeric.value))
+        if gap + NUMERIC_BARS * numeric.error + self._units > narrow:
             return False  # whatever else the bar holds
-        return bool(gap <= self.bar(scenario) <= narrow)
+        return bool(gap <= self.bar(scenario) <= narrow - gap)
 
     @cached_property
     def flat(self) -> bool:

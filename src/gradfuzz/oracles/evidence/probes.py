@@ -113,7 +113,8 @@ def ulp_slopes(suspect: Suspect) -> list[Slope]:
             there = line.at(t)
             if there.shape != here.shape:
                 continue
-            noise = (2 * line.epsilon * float((np.abs(here) + np.abs(there))[line.moving].sum()) + SMALLEST * here.size) / abs(t)
+            size = max(float((np.abs(here) + np.abs(there))[line.moving].sum()), line.terms)
+            noise = (2 * line.epsilon * size + SMALLEST * here.size) / abs(t)
             found.append(Slope(float((there - here).sum()) / t, noise, units=units))
     return [s for s in found if np.isfinite(s.value)]
 
@@ -152,7 +153,8 @@ def _frays(suspect: Suspect, at: Callable[[float], Array], lift: float = 1.0) ->
         near, far = moved(units * unit for units in ULPS), moved(part * abs(float(value)) for part in OWN_STEPS)
         if not near or not far or not np.isfinite([*near, *far]).all():
             return False
-        noise = NOISE * suspect.trial.epsilon * float(np.abs(here)[np.any([*near, *far], axis=0)].sum())
+        size = max(float(np.abs(here)[np.any([*near, *far], axis=0)].sum()), lift * suspect.line.terms)
+        noise = NOISE * suspect.trial.epsilon * size
         promised, farthest = lift * abs(suspect.number) * unit / step, max(float(change.sum()) for change in far)
     return bool(np.median([change.sum() for change in near]) > max(noise, FRAYED * farthest) and promised > farthest)
 

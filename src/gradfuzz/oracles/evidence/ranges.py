@@ -1,4 +1,5 @@
-"""Numbers beside an element that are out of its range: moved into it, they show whether a disagreement was theirs."""
+"""Numbers beside an element that are out of its range, or so large that it is lost beside them: moved nearer, they show whether a
+disagreement was theirs."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from gradfuzz.oracles.evidence.broken import ORDINARY
 from gradfuzz.oracles.evidence.case import Case
+from gradfuzz.oracles.evidence.line import Line
 from gradfuzz.oracles.evidence.narrowing import Suspect
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.program.values import keeping
@@ -16,6 +18,11 @@ Array = Any
 
 # Squares stay inside the range of a double up to here; formulas of a higher order take higher powers.
 LARGEST = 1e300
+# Beside a number so many times as large, steps of an element's own size are lost. Beside one that is so many times as large they are not,
+# and what was decided by a difference of the large ones still is.
+LOST, NEAR = 2.0**48, (2.0**6, 2.0**10, 2.0**14)
+# What AD says of the element is the same number then, up to this part of it.
+SAME = 1e-6
 
 
 def out_of_range(x: Array, order: int) -> Array:
@@ -43,8 +50,40 @@ def theirs(suspect: Suspect, moved: list[Array]) -> bool:
 
     A formula that is wrong is wrong there as well. Where the function does not bear such numbers, nothing is known.
     """
-    trial, own = suspect.trial, float(np.abs(suspect.value))
-    arrays = [np.where(far, np.copysign(ORDINARY * own, np.real(x)), x) for far, x in zip(moved, trial.inputs)]
+    own = float(np.abs(suspect.value))
+    line = _moved(suspect, [np.where(far, np.copysign(ORDINARY * own, np.real(x)), x) for far, x in zip(moved, suspect.trial.inputs)])
+    return line is not None and all(map(line.right, suspect.wrong))
+
+
+def lost_beside_others(suspect: Suspect) -> bool:
+    """Whether AD says the same of an element, and is right, once all numbers beside which it is lost are smaller by one factor.
+
+    A score of 1e20 swallows what is added to it, so that zeros would do as well: which of the scores is the largest, and which are equal,
+    is what it is for smaller ones and zeros. A formula that is wrong is wrong there as well; one that is wrong beside large numbers alone
+    says another number there.
+    """
+    own, inputs = max(float(np.abs(suspect.value)), suspect.step), suspect.trial.inputs
+    large = [np.isfinite(x) & (np.abs(x) > LOST * own) for x in inputs]
+    if not any(far.any() for far in large) or large[suspect.place[0]].any():
+        return False
+    none = [np.zeros_like(x) if k == suspect.place[0] else x for k, x in enumerate(inputs)]
+    without = _moved(suspect, none)
+    if without is None or not all(map(np.array_equal, without.trial.direct, suspect.trial.direct)):
+        return False
+    largest = max(float(np.abs(x[far]).max()) for x, far in zip(inputs, large) if far.any())
+    scaled = ([np.where(far, x * (near * suspect.step / largest), x) for far, x in zip(large, none)] for near in NEAR)
+    return any(_says_the_same(suspect, _moved(suspect, arrays)) for arrays in scaled)
+
+
+def _says_the_same(suspect: Suspect, line: Line | None) -> bool:
+    """Whether AD says the same along another line, and is right there."""
+    numbers = suspect.line.numbers
+    return line is not None and all(line.right(s) and abs(line.numbers[s] - numbers[s]) <= SAME * abs(numbers[s]) for s in suspect.wrong)
+
+
+def _moved(suspect: Suspect, arrays: list[Array]) -> Line | None:
+    """The suspect's line at other numbers; None where the function does not bear them."""
+    trial = suspect.trial
     arrays = [keeping(a, s) for a, s in zip(arrays, trial.point.structures)]
     try:
         other = Trial(trial.target, trial.program, trial.salt, arrays, trial.effort)
@@ -52,9 +91,8 @@ def theirs(suspect: Suspect, moved: list[Array]) -> bool:
         raise
     except BaseException as error:
         trial.target.classify(error)  # raises what is no word of the library's: a limit that is reached
-        return False
+        return None
     if not other.finite or [o.shape for o in other.direct] != [o.shape for o in trial.direct]:
-        return False
+        return None
     other.v = trial.v
-    line = Case(other, suspect.case.order, suspect.case.base, suspect.wrong).line(suspect.line.along)
-    return all(map(line.right, suspect.wrong))
+    return Case(other, suspect.case.order, suspect.case.base, suspect.wrong).line(suspect.line.along)

@@ -1,4 +1,5 @@
-"""Steps that are lost beside much larger numbers: the point rests on a tread of stairs, and these climb as AD says.
+"""Steps that are lost beside much larger numbers: the point rests on a tread of stairs, and these climb as AD says; or one stair is
+all there is, and AD is right beside smaller numbers.
 
 Where a function rests by itself, as a clamped one does outside its bounds, its flat part ends in a bend and not in a jump: a derivative
 that is not zero there is wrong, whatever the function does further away.
@@ -13,6 +14,7 @@ import numpy as np
 from gradfuzz.numdiff.ladder import FIRST_STEP
 from gradfuzz.oracles.evidence.narrowing import Suspect
 from gradfuzz.oracles.evidence.probes import TreadEnd, tread
+from gradfuzz.oracles.evidence.ranges import lost_beside_others
 from gradfuzz.oracles.excuses.base import BLIND, SUPPORTS, Excuse, Says
 
 # Beside a constant of order one inside the function, steps below this vanish: none of the ladder's is seen.
@@ -28,7 +30,8 @@ def _element(suspect: Suspect) -> Says:
     if suspect.line.numeric.value != 0.0:
         return None
     ends = tread(suspect.line)
-    if ends and (_climbs(ends, suspect.number) or (any(end.jumps for end in ends) and _further_on(suspect))):
+    jumps = any(end.jumps for end in ends)
+    if ends and (_climbs(ends, suspect.number) or (jumps and (_further_on(suspect) or lost_beside_others(suspect)))):
         return SUPPORTS
     return BLIND if ends and FIRST_STEP * suspect.step < LOST else None
 

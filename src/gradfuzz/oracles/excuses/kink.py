@@ -30,7 +30,7 @@ def _weighed(line: Line, order: int) -> Says:
 
 def _broken(broken: Broken) -> Says:
     if broken.case.order == 1:
-        return BLIND if broken.line.numeric.kink and not broken.owed else None
+        return BLIND if broken.line.numeric.kink and not broken.owing else None
     if broken.line.numeric.kink:
         return BLIND
     kinks = {place for place, line in broken.probed if line.ladder.kink}

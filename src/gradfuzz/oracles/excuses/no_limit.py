@@ -1,6 +1,7 @@
 """A branch point: slopes keep growing by a steady factor as the steps shrink, so there is no derivative, whatever coarser steps say.
 
-It excuses what is said of that output, as a jump does.
+It excuses what is said of that output, as a jump does. So does a cusp, whose slopes grow to both sides and cancel each other,
+where no other derivative is lost with it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ def _element(suspect: Suspect) -> Says:
 
 def _broken(broken: Broken) -> Says:
     branches = {place for place, line in broken.probed if line.ladder.growing}
-    return BLIND if branches and broken.due_to(branches) else None
+    if branches and broken.due_to(branches):
+        return BLIND
+    cusps = {place for place, line in broken.probed if line.cusp}
+    return BLIND if cusps and not broken.owing and broken.due_to(cusps) else None
 
 
 EXCUSE = Excuse("no limit", "slopes keep growing as the steps shrink", _element, _broken, _line)

@@ -27,8 +27,8 @@ def logistic(a: Jet) -> Jet:
 
 
 def soft(a: Jet) -> Jet:
-    """log(1 + exp(x))"""
-    if a.value.real > 0:
+    """log(1 + exp(x)); of a complex number on the branch that the logarithm has"""
+    if not a.complex and a.value > 0:
         return a + (-a).apply(exp).apply(log1p)
     return a.apply(exp).apply(log1p)
 

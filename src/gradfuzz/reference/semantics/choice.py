@@ -67,6 +67,12 @@ def where(condition: Any, a: Any = None, b: Any = None) -> Array:
 
 
 @meaning
+def rows(x: Any, index: Any) -> Array:
+    """The rows that whole numbers choose."""
+    return lift(x)[np.asarray(index)]
+
+
+@meaning
 def truth(x: Any) -> Array:
     """Numbers as truth values."""
     if is_jets(x):

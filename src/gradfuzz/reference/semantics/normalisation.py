@@ -42,9 +42,9 @@ def rms_norm(x: Any, shape: Any, weight: Any = None, eps: Any = None) -> Array:
     return scaled(elementwise(lambda a, s: a * (s + small).apply(rsqrt), x, squares), weight, None)
 
 
-def channels(x: Any, rank: int) -> Any:
-    """One number for each channel, which is the second axis."""
-    return None if x is None else lift(x).reshape([-1 if k == 1 else 1 for k in range(rank)])
+def channels(x: Any, rank: int, axis: int = 1) -> Any:
+    """One number for each channel, which is the second axis unless another one is named."""
+    return None if x is None else lift(x).reshape([-1 if k == axis else 1 for k in range(rank)])
 
 
 @meaning
@@ -75,9 +75,12 @@ def batch_norm(
 
 
 @meaning
-def instance_norm(x: Any, weight: Any = None, bias: Any = None, eps: Any = 1e-5) -> Array:
+def instance_norm(x: Any, weight: Any = None, bias: Any = None, eps: Any = 1e-5, space: Any = None) -> Array:
+    """Each channel of each example by itself. `space`: how many axes it has; then there may be one example and no axis for it."""
     x = lift(x)
-    return scaled(centred(x, tuple(range(2, x.ndim)), eps), channels(weight, x.ndim), channels(bias, x.ndim))
+    first = 2 if space is None else x.ndim - space
+    found = centred(x, tuple(range(first, x.ndim)), eps)
+    return scaled(found, channels(weight, x.ndim, first - 1), channels(bias, x.ndim, first - 1))
 
 
 @meaning
