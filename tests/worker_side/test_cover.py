@@ -151,6 +151,18 @@ def test_what_is_refused_alone_is_tried_with_nothing_else(family):
     assert known.pairs_possible < known.pairs
 
 
+def test_what_is_known_to_be_refused_is_in_no_row():
+    """Where each level alone costs a compilation, somebody may tell beforehand: the others are tried, and it counts as met."""
+    design = Design(PROGRAM, menu, Cover(), 32, lambda program: all(r.dtype != "float16" for r in program.inputs.values()))
+    families = design.families()
+    next(families)
+    assert not design.learnt.refused  # numbers alone need no question
+    words = [name for factor in design.factors for name, _ in factor.levels]
+    met = {words[level] for members in families for row in members for level in row}
+    assert "float16" not in met and {"float32", "bfloat16", "'sum'"} <= met
+    assert design.learnt.refused == 1 << words.index("float16") and design.learnt.levels_met == 1
+
+
 @pytest.mark.parametrize("family", [1, 32])
 def test_a_pair_that_is_refused_costs_itself_alone(family):
     design, known, ran = followed(family, lambda row: {0, 20} <= set(row))

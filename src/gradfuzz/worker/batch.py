@@ -128,6 +128,8 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
         if time.process_time() - began <= MOST_SECONDS:
             follow(target, job, seed, scent, progress, counts, found)
     progress.write(job["id"], job["count"], counts)
+    if drawing.design is not None:
+        tally.cover |= drawing.design.learnt
     return {"counts": counts, **tally.to_json(), "questions": [*chain(*questions.values())], "cpu": time.process_time() - began}
 
 
