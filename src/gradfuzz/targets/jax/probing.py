@@ -36,12 +36,14 @@ def attempts(path: str, function: Any) -> Iterator[list[str]]:
             yield list(_texts(path, profile, names, {}))
 
 
-def optioned(path: str, function: Any) -> Iterator[list[str]]:
-    """Groups with numbers for options that have a default: all of them together, then each by itself."""
+def optioned(path: str, function: Any, masked: bool = False) -> Iterator[list[str]]:
+    """Groups with numbers for options that have a default: all of them together, then each by itself. `masked`: with masks, too."""
     required, optional = _parameters(function)
     switches = _switches(function)
     texts = {name: SWITCH if name in switches else _DATA["optional_texts"].get(name, ["$array"]) for name in optional}
-    extra = {name: options for name, options in texts.items() if name in _DATA["optional"]}
+    extra = {name: options for name, options in texts.items() if name in _DATA["optional"] and (masked or name not in _DATA["masks"])}
+    if masked and not extra.keys() & {*_DATA["masks"]}:
+        return
     for kept in [extra, *({name: options} for name, options in extra.items())] if len(extra) > 1 else [extra] if extra else []:
         for names in (required or [])[:1]:
             yield from (list(_texts(path, profile, names, kept)) for profile in _DATA["profiles"])
@@ -49,13 +51,15 @@ def optioned(path: str, function: Any) -> Iterator[list[str]]:
 
 def alternatives(path: str, function: Any) -> Iterator[list[str]]:
     """Groups of texts, one for each function, and each other set of indices, that may stand for a parameter: no edit changes these."""
-    required, _ = _parameters(function)
+    required, optional = _parameters(function)
+    beside = {name: texts for name, texts in _DATA["beside_alternatives"].items() if name in optional}
     for names in required or []:
         for name in names:
             options = _DATA["parameters"].get(name.rstrip("="), [])
             functions = [o for o in options if _NAMED_FUNCTION.match(o)] if len(options) > 1 else []
             for chosen in [*functions, *_DATA["alternatives"].get(name.rstrip("="), [])]:
-                yield [t for profile in _DATA["profiles"][:3] for t in _texts(path, profile, names, {}, {name: [chosen]})]
+                kept = {} if chosen in functions else beside
+                yield [t for profile in _DATA["profiles"][:3] for t in _texts(path, profile, names, kept, {name: [chosen]})]
 
 
 def primitive_attempts(path: str) -> Iterator[list[str]]:

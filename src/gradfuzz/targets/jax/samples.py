@@ -53,9 +53,12 @@ def _all(target: Any, trying: Trying) -> Iterator[SeedProgram]:
         if not trying(path):
             continue
         # One with its options leads, and stands for a second one without: edits leave them out, and bring none that is a tensor of its own.
-        with_options = list(_probed(target, path, optioned(path, function), 1))
-        yield from with_options
-        yield from _probed(target, path, attempts(path, function), SEEDS_PER_FUNCTION - len(with_options))
+        # What is masked says less of the function: it comes behind.
+        leading = list(_probed(target, path, optioned(path, function), 1))
+        masked = list(_probed(target, path, optioned(path, function, masked=True), 1))
+        yield from leading
+        yield from _probed(target, path, attempts(path, function), 1 if leading or masked else SEEDS_PER_FUNCTION)
+        yield from masked
         yield from _probed(target, path, alternatives(path, function), ALTERNATIVES)
         yield from _documented(target, path, function)
     for name, texts in method_attempts():
