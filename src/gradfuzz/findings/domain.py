@@ -8,7 +8,7 @@
 {"binary": 0}                     every number of the first argument is 0 or 1
 {"among": ["blank", 0, 1]}        the option, 0 unless it is given, is among the numbers of the second argument
 {"beyond": 1}                     an integer of the second argument is no index into the last dimension of any floating input
-{"zero": 1}                       a number of the second argument is zero
+{"zero": 1}, {"zero": "b"}        a number of the second argument, or of the one of that name, is zero
 {"same": [0, 1]}                  the first two arguments have the same numbers
 {"empty": [2, "offsets"]}         the third argument, or the one of that name, has no elements
 {"masked": true}                  a row of truth values is true throughout
@@ -187,8 +187,8 @@ def _option(program: Program, api: str, name: str, default: Any) -> Any:
     return given.get(name, default)
 
 
-def _argument(program: Program, api: str, position: int, real: bool = True) -> Any:
-    """The numbers of one argument of the API's call, by its position; none where they are computed or not there."""
+def _argument(program: Program, api: str, position: int | str, real: bool = True) -> Any:
+    """The numbers of one argument of the API's call, by its position or name; none where they are computed or not there."""
     value = _given(program, api, position)
     if isinstance(value, Ref) and value.name in program.inputs:
         numbers = materialise(program.inputs[value.name])
