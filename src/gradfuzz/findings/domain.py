@@ -1,7 +1,7 @@
 """Whether a Program's inputs are outside a documented domain, as a label's row describes it: a label for that holds nowhere else.
 
 {"below": 0.0, "above": 1.0}      a number is less than 0 or more than 1
-{"at_most": 0.0, "argument": 0}   a number of the call's first argument is not positive
+{"at_most": 0.0, "argument": 0}   a number of the call's first argument, or of the one of that name, is not positive
 {"crossed": [0, 2]}               a number of the first argument is above the third's
 {"repeats": true}                 an integer comes twice among the numbers of one input
 {"repeated": true}                an integer comes twice among the numbers of all inputs

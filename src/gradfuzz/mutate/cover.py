@@ -114,7 +114,7 @@ class Design:
     `family`: mutants that share a compilation. Where one costs nothing (1), each level is tried alone before it is tried with others.
     Else what needs a compilation is put together boldly, and what is refused is taken apart later; each row meets many rows of numbers.
     One level that is refused takes all others of its row with it: `takes` says of a Program whether it is refused, where that can be told
-    without a compilation, and what is refused alone is in no row then. That is `learnt`.
+    without a compilation. Where a row is, every level is asked about alone, and what is refused is in no row then. That is `learnt`.
     """
 
     def __init__(self, seed: Program, menu: Menu, known: Cover, family: int = 1, takes: Callable[[Program], bool] | None = None) -> None:
@@ -142,7 +142,7 @@ class Design:
         # Of a family that shows much the rest is left out: what there is little of comes first.
         rare = sorted((row for row in alone if row[0] in own), key=lambda row: self._rarity(row[0]))
         yield [(), *rare, *self._eager_rows(waiting, own)]
-        refused = self._foreseen(shared)
+        refused = self._foreseen(waiting, shared)
         shared = [level for level in shared if not refused >> level & 1]
         waiting = [0 if refused >> level & 1 else bits & ~refused for level, bits in enumerate(waiting)]
         suspected = [row for row in suspected if not any(refused >> level & 1 for level in row)]
@@ -158,17 +158,21 @@ class Design:
         between = [bits & sum(1 << level for level in own) if level in own else 0 for level, bits in enumerate(waiting)]
         yield list(self._wide_rows(between))
 
-    def _foreseen(self, levels: Sequence[int]) -> int:
-        """Bits of those levels that are refused by themselves, as far as that can be told without trying them."""
+    def _foreseen(self, waiting: list[int], levels: Sequence[int]) -> int:
+        """Bits of those levels that are refused by themselves, as far as that can be told without trying them; none are looked for where
+        the next row is taken and none was refused before."""
+        first = next(self._wide_rows(list(waiting), levels), ())
+        if not self.known.doubted and self._taken(first):
+            return 0
         met = self.known.ran | self.known.refused
-        for level in levels if self._takes is not None else ():
-            if not met >> level & 1 and not self._taken(level):
+        for level in levels:
+            if not met >> level & 1 and not self._taken((level,)):
                 self.learnt |= self.met((level,), False)
         return self.learnt.refused
 
-    def _taken(self, level: int) -> bool:
+    def _taken(self, row: Row) -> bool:
         try:
-            return self._takes is None or self._takes(apply_all(self._seed, [self._edits[level]]).check())
+            return self._takes is None or self._takes(apply_all(self._seed, self.edits(row)).check())
         except ProgramError:
             return False
 
