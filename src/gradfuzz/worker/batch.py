@@ -38,7 +38,8 @@ RULES_OF = 4
 MOST_GROWN = 4
 # Members of a family fail alike: after so many the rest of it is left out.
 INVALID_OFTEN = 2
-# They show the same bugs, too, and a mutant with a bug takes the time of twenty without.
+# They show the same bugs, too, and a mutant with a bug takes the time of twenty without. What changes one thing must not hide what changes
+# two: each has as many.
 FOUND_OFTEN = 8
 # The reference is asked about a seed once, and about one mutant in so many with numbers of each of these sizes: there differences are
 # blind. Functions level off in their tails, vanish at the one end and overflow at the other, so that each has a question of its own. Beyond
@@ -70,7 +71,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     shown: Counter[int] = Counter()  # findings by order
     began = time.process_time()
     failed: Counter[int] = Counter()  # by family: invalid mutants
-    told: Counter[int] = Counter()  # and mutants with findings
+    told: Counter[tuple[int, int]] = Counter()  # and by how much they change: mutants with findings
     questions: dict[str, list[dict[str, Any]]] = {end: [] for end in (*FAR_OUT, "")}
     number = job.get("number", 0)
     often = 0 if job["start"] > 0 and number % LATER_ASKS_EVERY > 0 else -(-job["count"] // ASKED_EVERY)
@@ -82,7 +83,8 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     for index in range(job["start"], job["count"]):
         progress.write(job["id"], index, counts)
         family = drawing.family(index)
-        if failed[family] >= INVALID_OFTEN or told[family] >= FOUND_OFTEN:
+        alike = family, len(drawing.row(index) or ())
+        if failed[family] >= INVALID_OFTEN or told[alike] >= FOUND_OFTEN:
             continue
         if time.process_time() - began > MOST_SECONDS:
             break
@@ -117,7 +119,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
             left.update({end: left[end] - 1 for end in ends if index and wondered})
             questions[ends[0] if ends else ""].extend(wondered if index >= job.get("told", 0) else ())
         if seen.findings:
-            told[family] += 1
+            told[alike] += 1
             shown.update({v.order for v in seen.findings})
             for verdict in seen.findings if index >= job.get("told", 0) else ():
                 found(Suspicion(job["api"], seed, tuple(edits), options, verdict, seen.rule))
