@@ -46,7 +46,7 @@ def optioned(path: str, function: Any, masked: bool = False) -> Iterator[list[st
         return
     for kept in [extra, *({name: options} for name, options in extra.items())] if len(extra) > 1 else [extra] if extra else []:
         for names in (required or [])[:1]:
-            yield from (list(_texts(path, profile, names, kept)) for profile in _DATA["profiles"])
+            yield from (list(_texts(path, profile, names, kept)) for profile in _DATA["profiles"][:3])
 
 
 def alternatives(path: str, function: Any) -> Iterator[list[str]]:
