@@ -17,6 +17,7 @@ def refused(said, mode="reverse"):
 
 COMPLEX = 'x = tensor((2,), "complex128", listed([0.5, 2.0]))\ny = torch.sin(x)\n'
 ZERO = 'x = tensor((2,), "float64", full(0.0))\ny = torch.sin(x)\n'
+HUGE = 'x = tensor((2,), "float64", full(1e20))\ny = torch.sin(x)\n'
 SAMPLE = 'x = tensor((), "float64", full(0.5))\ny = jax.random.{}(jax.random.PRNGKey(0), x)\n'
 
 
@@ -46,6 +47,9 @@ ONE = [
     ("a NaN at a point, and of its derivative", [
         made(kind="nonfinite", text=ZERO, ordinary=False),
         made(kind="nonfinite", scenarios=["reverse-over-reverse"], text=ZERO, ordinary=False),
+    ]),
+    ("a wrong number and a NaN, both at huge numbers", [
+        made(text=HUGE, ordinary=False), made(kind="nonfinite", text=HUGE, ordinary=False),
     ]),
     ("digits that are lost far out, and of the second derivative at ordinary numbers", [
         made(kind="accuracy", ordinary=False), made(kind="accuracy", scenarios=["reverse-over-reverse"], ordinary=True),
@@ -178,6 +182,9 @@ TWO = [
     ("a wrong number anywhere, and a NaN of its derivative at a point", [
         made("torch.cosine_similarity", ordinary=True),
         made("torch.cosine_similarity", "nonfinite", ["reverse-over-reverse"], text=ZERO, ordinary=False),
+    ]),
+    ("a wrong number at a point, and a NaN at huge ones", [
+        made(text=ZERO, ordinary=False), made(kind="nonfinite", text=HUGE, ordinary=False),
     ]),
     ("two functions", [made("torch.sin"), made("torch.cos")]),
     ("two formulas of one rule", [made(scenarios=["reverse"]), made(scenarios=["forward"])]),

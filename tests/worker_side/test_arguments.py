@@ -162,3 +162,17 @@ def test_signatures_say_which_tensors_need_not_be_given():
 
     ((*_, weights, axis, dtype, out),) = overloads(weighed)
     assert (weights.kind, weights.nothing) == ("tensor", True) and not any(p.nothing for p in (axis, dtype, out))
+
+
+def test_signatures_say_what_an_option_may_be_that_is_nothing_by_default():
+    def transformed(a, n: "int | None" = None, norm: "str | None" = None, mode: "GatherMode | str | None" = None, out: None = None):  # noqa: F821
+        """Args:
+        norm: one of "ortho" and "forward".
+        """
+        return a
+
+    ((_, n, norm, mode, out),) = overloads(transformed)
+    assert (n.kind, norm.kind, norm.words, mode.kind, mode.words, out.kind) == ("int", "str", ("ortho", "forward"), "str", (), "other")
+    program = parse('x = tensor((4,), "float64", normal(seed=1))\ny = torch.sin(x)\n', LANGUAGE)
+    levels = {f.name: [name for name, _ in f.levels] for f in _option_factors(program, lambda func: overloads(transformed))}
+    assert levels == {"option 1.n": ["5", "0", "1", "-1", "2"], "option 1.norm": ["'ortho'", "'forward'"]}

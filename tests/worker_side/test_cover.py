@@ -151,6 +151,28 @@ def test_what_is_refused_alone_is_tried_with_nothing_else(family):
     assert known.pairs_possible < known.pairs
 
 
+def test_what_is_known_to_be_refused_is_in_no_row():
+    """Where each level alone costs a compilation, somebody may tell beforehand: the others are tried, and it counts as met."""
+    design = Design(PROGRAM, menu, Cover(), 32, lambda program: all(r.dtype != "float32" for r in program.inputs.values()))
+    families = design.families()
+    next(families)
+    assert not design.learnt.refused  # numbers alone need no question
+    words = [name for factor in design.factors for name, _ in factor.levels]
+    met = {words[level] for members in families for row in members for level in row}
+    refused = {word for number, word in enumerate(words) if design.learnt.refused >> number & 1}
+    assert "float32" in refused and not refused & met and {"float16", "bfloat16", "'sum'"} <= met
+    assert design.learnt.levels_met == len(refused) < 4
+
+
+def test_levels_are_asked_about_where_a_row_is_refused():
+    asked = []
+    families = Design(PROGRAM, menu, Cover(), 32, lambda program: not asked.append(program)).families()
+    assert next(families) and not asked and next(families) and len(asked) == 1
+    known = Design(PROGRAM, menu, Cover(), 32).met((0, 9, 20), ran=False)
+    families = Design(PROGRAM, menu, known, 32, lambda program: not asked.append(program)).families()
+    assert next(families) and next(families) and len(asked) > 10
+
+
 @pytest.mark.parametrize("family", [1, 32])
 def test_a_pair_that_is_refused_costs_itself_alone(family):
     design, known, ran = followed(family, lambda row: {0, 20} <= set(row))

@@ -55,7 +55,9 @@ def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
         if any(f.label is not None or _cause(f)[0] != "wrong" for f in (one, other)):
             return True
         places = shown(i), shown(j)
-        return _oddity(places[0]) == _oddity(places[1]) and not _complex_alone(one, other, *places) and not _at_a_point(one, other, *places)
+        if _complex_alone(one, other, *places) or _at_a_point(one, other, *places) or _overflows(one, other, *places):
+            return False
+        return _oddity(places[0]) == _oddity(places[1])
 
     keys = [causes(finding) for finding in findings]
     alike: dict[tuple[str, ...], list[int]] = {}
@@ -163,6 +165,15 @@ def _at_a_point(a: Finding, b: Finding, one: Severity, other: Severity) -> bool:
     low, high = ((a, one), (b, other)) if a.verdict.order < b.verdict.order else ((b, other), (a, one))
     finite = COARSER.get(low[0].kind, low[0].kind) == GRADIENT and high[0].kind == NONFINITE
     return finite and low[1].grade is not POINT and high[1].grade is POINT
+
+
+def _overflows(a: Finding, b: Finding, one: Severity, other: Severity) -> bool:
+    """Whether one is not finite at huge numbers, and the other is finite and wrong at a point: what overflows is right there."""
+    for (far, place), (near, point) in permutations(((a, one), (b, other))):
+        finite = COARSER.get(near.kind, near.kind) == GRADIENT and point.grade is POINT
+        if finite and far.kind == NONFINITE and place.grade is REGION and circumstances(far).huge:
+            return True
+    return False
 
 
 def _pairs(groups: Iterable[Sequence[int]]) -> Iterator[tuple[int, int]]:

@@ -1,14 +1,14 @@
 """Whether a Program's inputs are outside a documented domain, as a label's row describes it: a label for that holds nowhere else.
 
 {"below": 0.0, "above": 1.0}      a number is less than 0 or more than 1
-{"at_most": 0.0, "argument": 0}   a number of the call's first argument is not positive
+{"at_most": 0.0, "argument": 0}   a number of the call's first argument, or of the one of that name, is not positive
 {"crossed": [0, 2]}               a number of the first argument is above the third's
 {"repeats": true}                 an integer comes twice among the numbers of one input
 {"repeated": true}                an integer comes twice among the numbers of all inputs
 {"binary": 0}                     every number of the first argument is 0 or 1
 {"among": ["blank", 0, 1]}        the option, 0 unless it is given, is among the numbers of the second argument
 {"beyond": 1}                     an integer of the second argument is no index into the last dimension of any floating input
-{"zero": 1}                       a number of the second argument is zero
+{"zero": 1}, {"zero": "b"}        a number of the second argument, or of the one of that name, is zero
 {"same": [0, 1]}                  the first two arguments have the same numbers
 {"empty": [2, "offsets"]}         the third argument, or the one of that name, has no elements
 {"masked": true}                  a row of truth values is true throughout
@@ -187,8 +187,8 @@ def _option(program: Program, api: str, name: str, default: Any) -> Any:
     return given.get(name, default)
 
 
-def _argument(program: Program, api: str, position: int, real: bool = True) -> Any:
-    """The numbers of one argument of the API's call, by its position; none where they are computed or not there."""
+def _argument(program: Program, api: str, position: int | str, real: bool = True) -> Any:
+    """The numbers of one argument of the API's call, by its position or name; none where they are computed or not there."""
     value = _given(program, api, position)
     if isinstance(value, Ref) and value.name in program.inputs:
         numbers = materialise(program.inputs[value.name])

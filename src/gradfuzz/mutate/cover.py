@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from itertools import chain, combinations, islice
 from typing import Any, Callable
 
+from gradfuzz.errors import ProgramError
 from gradfuzz.mutate.edit import Edit, Factor, Menu
-from gradfuzz.mutate.edits import SORTS
+from gradfuzz.mutate.edits import SORTS, apply_all
 from gradfuzz.program.model import Program
 
 # A row changes so many things at most: each more brings more pairs, and another reason to be refused.
@@ -112,14 +113,18 @@ class Design:
 
     `family`: mutants that share a compilation. Where one costs nothing (1), each level is tried alone before it is tried with others.
     Else what needs a compilation is put together boldly, and what is refused is taken apart later; each row meets many rows of numbers.
+    One level that is refused takes all others of its row with it: `takes` says of a Program whether it is refused, where that can be told
+    without a compilation. Where a row is, every level is asked about alone, and what is refused is in no row then. That is `learnt`.
     """
 
-    def __init__(self, seed: Program, menu: Menu, known: Cover, family: int = 1) -> None:
+    def __init__(self, seed: Program, menu: Menu, known: Cover, family: int = 1, takes: Callable[[Program], bool] | None = None) -> None:
+        self._seed, self._takes = seed, takes
         found = [f for sort in reversed(SORTS) for f in sort.factors(seed, menu) if f.levels]
         self.factors: list[Factor] = [f for f in found if family == 1 or f.shared or f.name != LAYOUT]
         self._edits: list[Edit] = [edit for factor in self.factors for _, edit in factor.levels]
         self.known, self.family = known if known.levels == len(self._edits) else Cover(), min(family, MOST_OF_A_FAMILY)
         self._factor_of = [number for number, factor in enumerate(self.factors) for _ in factor.levels]
+        self.learnt = Cover(len(self._edits), self._pairs())
 
     def families(self) -> Iterator[list[Row]]:
         """Rows that bring something new, as if each of them ran, until nothing is left to meet; those that share a compilation together.
@@ -137,6 +142,10 @@ class Design:
         # Of a family that shows much the rest is left out: what there is little of comes first.
         rare = sorted((row for row in alone if row[0] in own), key=lambda row: self._rarity(row[0]))
         yield [(), *rare, *self._eager_rows(waiting, own)]
+        refused = self._foreseen(waiting, shared)
+        shared = [level for level in shared if not refused >> level & 1]
+        waiting = [0 if refused >> level & 1 else bits & ~refused for level, bits in enumerate(waiting)]
+        suspected = [row for row in suspected if not any(refused >> level & 1 for level in row)]
         for row in chain(self._wide_rows(waiting, shared), suspected, (row for row in alone if row[0] in shared)):
             members = [row]
             while len(members) < self.family:
@@ -148,6 +157,24 @@ class Design:
             yield members
         between = [bits & sum(1 << level for level in own) if level in own else 0 for level, bits in enumerate(waiting)]
         yield list(self._wide_rows(between))
+
+    def _foreseen(self, waiting: list[int], levels: Sequence[int]) -> int:
+        """Bits of those levels that are refused by themselves, as far as that can be told without trying them; none are looked for where
+        the next row is taken and none was refused before."""
+        first = next(self._wide_rows(list(waiting), levels), ())
+        if not self.known.doubted and self._taken(first):
+            return 0
+        met = self.known.ran | self.known.refused
+        for level in levels:
+            if not met >> level & 1 and not self._taken((level,)):
+                self.learnt |= self.met((level,), False)
+        return self.learnt.refused
+
+    def _taken(self, row: Row) -> bool:
+        try:
+            return self._takes is None or self._takes(apply_all(self._seed, self.edits(row)).check())
+        except ProgramError:
+            return False
 
     def _rarity(self, level: int) -> tuple[int, int]:
         """Levels of a factor that has few of them come first, and the first of each factor before the second of any."""

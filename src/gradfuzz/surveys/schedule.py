@@ -31,8 +31,9 @@ FIRST_COVER = 40
 SWEPT = COMPILED_FAMILY
 SWEPT_TYPES = ("", "complex128")
 LATER_BATCH = 16
-# Where another shape costs a compilation, a design's rows come in families of some sixteen, and those of the seed's own shapes.
-FIRST_COVER_OF_FAMILIES = 48
+# Where another shape costs a compilation, a design's rows come in families of some sixteen, and those of the seed's own shapes: sixteen for
+# each of three inputs, and pairs of what fails most often. Beside the compilation they cost nothing.
+FIRST_COVER_OF_FAMILIES = 96
 # A turn in further ways takes several times as long as a first look. One operator in so many has it together with its part of the seeds,
 # however soon the campaign may end; the others when all have been looked at.
 EARLY_TURN = 4

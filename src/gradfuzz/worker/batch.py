@@ -38,7 +38,8 @@ RULES_OF = 4
 MOST_GROWN = 4
 # Members of a family fail alike: after so many the rest of it is left out.
 INVALID_OFTEN = 2
-# They show the same bugs, too, and a mutant with a bug takes the time of twenty without.
+# They show the same bugs, too, and a mutant with a bug takes the time of twenty without. What changes one thing must not hide what changes
+# two: each has as many.
 FOUND_OFTEN = 8
 # Of all mutants of a batch that show the same, so many are judged to the end and told. The others are counted: whoever has seen it once
 # more has learnt nothing, and has spent the time of twenty mutants.
@@ -73,7 +74,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     shown: Counter[int] = Counter()  # findings by order
     began = time.process_time()
     failed: Counter[int] = Counter()  # by family: invalid mutants
-    told: Counter[int] = Counter()  # and mutants with findings
+    told: Counter[tuple[int, int]] = Counter()  # and by how much they change: mutants with findings
     same = Same(job["api"])
     questions: dict[str, list[dict[str, Any]]] = {end: [] for end in (*FAR_OUT, "")}
     number = job.get("number", 0)
@@ -88,7 +89,8 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     for index in range(job["start"], job["count"]):
         progress.write(job["id"], index, counts)
         family = drawing.family(index)
-        if failed[family] >= INVALID_OFTEN or told[family] >= FOUND_OFTEN:
+        alike = family, len(drawing.row(index) or ())
+        if failed[family] >= INVALID_OFTEN or told[alike] >= FOUND_OFTEN:
             continue
         if time.process_time() - began > MOST_SECONDS:
             break
@@ -125,7 +127,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
             left.update({end: left[end] - 1 for end in ends if index and wondered})
             questions[ends[0] if ends else ""].extend(wondered if index >= job.get("told", 0) else ())
         if seen.findings:
-            told[family] += 1
+            told[alike] += 1
             shown.update({v.order for v in seen.findings})
             for verdict in seen.findings:
                 if same.is_told(seen.rule, verdict) and index >= job.get("told", 0):
@@ -136,6 +138,8 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
         if time.process_time() - began <= MOST_SECONDS:
             follow(target, job, seed, scent, progress, counts, found)
     progress.write(job["id"], job["count"], counts)
+    if drawing.design is not None:
+        tally.cover |= drawing.design.learnt
     return {"counts": counts, **tally.to_json(), "questions": [*chain(*questions.values())], "cpu": time.process_time() - began}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Callable
 
 from gradfuzz.mutate.cover import Cover, Design, Row
 from gradfuzz.mutate.draw import Weights, draw_edits, draw_relative
@@ -18,9 +18,9 @@ class Drawing:
     """Mutants of a seed by number. The same for the same job, whichever of them were asked for before."""
 
     def __init__(self, seed: Program, rng: str, size: int = 1, menu: Menu = no_menu, weights: Weights | None = None,
-                 cover: Cover | None = None) -> None:  # fmt: skip
+                 cover: Cover | None = None, takes: Callable[[Program], bool] | None = None) -> None:  # fmt: skip
         self.seed, self._rng, self._size, self._menu, self._weights = seed, rng, size, menu, weights
-        self.design = None if cover is None else Design(seed, menu, cover, size)
+        self.design = None if cover is None else Design(seed, menu, cover, size, takes)
         self._families: Iterator[list[Row]] = iter(()) if self.design is None else self.design.families()
         self._rows: list[tuple[int, Row]] = []  # with the number of the family each belongs to
         self._met = 0
@@ -28,7 +28,8 @@ class Drawing:
     @staticmethod
     def of(job: dict[str, Any], seed: Program, target: Target) -> Drawing:
         cover = None if job.get("cover") is None else Cover.from_json(job["cover"])
-        return Drawing(seed, job["rng"], job.get("family") or target.family, target.parameters, job["weights"], cover)
+        takes = getattr(target, "takes", None)  # see Tracing
+        return Drawing(seed, job["rng"], job.get("family") or target.family, target.parameters, job["weights"], cover, takes)
 
     def row(self, index: int) -> Row | None:
         """The row of the design that has this number; None where chance decides."""

@@ -1,10 +1,14 @@
 """What is compiled once serves many questions: F by itself, the derivatives of an order together, and a refusal is not tried again."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
+from gradfuzz.mutate.cover import Cover
 from gradfuzz.mutate.edits import Edit
 from gradfuzz.oracles.trial import Trial
+from gradfuzz.oracles.verdict import DISAGREE, Verdict
 from gradfuzz.program import from_json, parse, to_json
 from gradfuzz.targets.base.protocol import QUICK_STEP, Refusal
 from gradfuzz.targets.base.scenario import DIRECT, FORWARD, REVERSE, nestings
@@ -73,6 +77,19 @@ def test_a_family_that_fails_is_given_up_and_the_next_one_is_tried(jax_target, m
     assert answer["edits"]["shape"] == [batch.INVALID_OFTEN, 0]
     assert sum(answer["counts"]) == 8 + batch.INVALID_OFTEN + 8
     assert from_json(job["program"]).inputs["x"].shape == (2, 2)
+
+
+def test_what_one_change_shows_does_not_hide_what_takes_two(jax_target, monkeypatch):
+    """Of a family that shows much the rest is left out, but pairs have a count of their own."""
+    shown = [Verdict(DISAGREE, "gradient", "gradient", 1)]
+    monkeypatch.setattr(batch, "examine", lambda target, program, options, keep_rules=False: batch.Examination(shown))
+    text = 'x = tensor((2,), "float64", normal(seed=1))\nw = tensor((2,), "float64", normal(seed=2))\ny = jax.numpy.hypot(x, w)\n'
+    seed = parse(text, jax_target.language)
+    job = {"id": 1, "api": "jax.numpy.hypot", "program": to_json(seed), "rng": "0:0", "start": 0, "count": 60, "weights": {}}
+    told = []
+    batch.run_batch(jax_target, {**job, "depth": Depth(salt=1).to_json(), "cover": Cover().to_json()}, Still(), told.append)
+    widths = Counter(len(suspicion.edits) for suspicion in told)
+    assert widths[1] == batch.FOUND_OFTEN and widths[2] == batch.FOUND_OFTEN
 
 
 def test_options_and_their_words_come_from_signatures_and_docstrings(jax_target):

@@ -1,17 +1,23 @@
 """Seeds from the installed JAX alone: signatures, docstrings, its own harness, and the recorder."""
 
+from itertools import islice
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
 
+from gradfuzz.mutate.cover import Cover
+from gradfuzz.mutate.edits import apply_all
 from gradfuzz.program import parse, to_text
+from gradfuzz.program.values import materialise
 from gradfuzz.targets.base.docstrings import examples
 from gradfuzz.targets.jax.api import functions
 from gradfuzz.targets.jax.harness import harness_programs
 from gradfuzz.targets.jax.probing import attempts
 from gradfuzz.targets.jax.samples import moves, traces
 from gradfuzz.targets.jax.transcribe import NotAProgram, Transcriber
+from gradfuzz.worker.drawing import Drawing
 
 
 def test_the_surface_has_functions_of_every_room_and_no_settings(jax_target):
@@ -34,6 +40,41 @@ def test_the_surface_has_functions_of_every_room_and_no_settings(jax_target):
 def test_a_signature_is_enough_for_a_seed(jax_target, path, function):
     programs = [parse(text, jax_target.language) for group in list(attempts(path, function))[:6] for text in group]
     assert any(traces(jax_target, p) and moves(jax_target, p) for p in programs)
+
+
+@pytest.mark.parametrize("path, led", [
+    ("jax.scipy.stats.gamma.logpdf", {"loc", "scale"}), ("jax.scipy.special.logsumexp", {"b"}), ("jax.numpy.hypot", set()),
+])  # fmt: skip
+def test_a_seed_with_all_its_options_leads_a_function(jax_target, path, led):
+    """Tensors that need not be given have derivatives as well, and no edit brings one."""
+    seeds = [seed.program for seed in jax_target.seeds(lambda *names: path in names)]
+    given = [{name for call in program.calls() for name, _ in call.kwargs} for program in seeds]
+    assert given[0] == led and set() in given and ({"b", "where"} in given) is ("b" in led)
+
+
+def test_indices_out_of_range_are_a_seed_of_their_own(jax_target):
+    seeds = [seed.program for seed in jax_target.seeds(lambda *names: "jax.lax.scatter_max" in names)]
+    numbers = [materialise(program.inputs["x1"]) for program in seeds]
+    assert any((n < 0).any() and (n > 4).any() for n in numbers) and any((n >= 0).all() and (n < 4).all() for n in numbers)
+    assert any("clip" in to_text(program) for program in seeds)  # what becomes of them is said
+
+
+def test_rows_are_made_of_what_can_be_traced(jax_target):
+    """A level that is refused takes all others of its row with it, and of dimension numbers nearly all are."""
+    numbers = "update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)"
+    text = (
+        'x = tensor((4,), "float64", normal(seed=1))\ni = tensor((2, 1), "int64", listed([1, 0]), grad=False)\n'
+        'u = tensor((2,), "float64", normal(seed=3))\n'
+        f"y = jax.lax.scatter_max(x, i, u, jax.lax.ScatterDimensionNumbers({numbers}))\n"
+    )
+    job = {"rng": "1", "weights": None, "cover": Cover().to_json()}
+    drawing = Drawing.of(job, parse(text, jax_target.language), jax_target)
+    rows = [members[0] for members in islice(drawing.design.families(), 12)]
+    assert all(jax_target.takes(apply_all(drawing.seed, drawing.design.edits(row))) for row in rows)
+    words = [f"{factor.name}={name}" for factor in drawing.design.factors for name, _ in factor.levels]
+    assert any(words[level].endswith("mode='clip'") for row in rows for level in row)
+    refused = [words[level] for level in range(len(words)) if drawing.design.learnt.refused >> level & 1]
+    assert any(word.startswith("argument") for word in refused) and not any(word.startswith("option") for word in refused)
 
 
 def test_a_function_that_does_not_move_with_its_inputs_is_no_seed(jax_target):

@@ -12,6 +12,7 @@ from gradfuzz.targets.base.protocol import Parameter
 
 INFINITY = float("inf")  # an order of norms, a bound that is none
 FRACTIONS = (0.7, 1.3)  # what is multiplied by a size and cut off, or kept in single precision, shows at no half
+LONGER = 5  # than what samples have
 # Of a long list of literals, and of a call with dozens of options, so many are varied systematically.
 MOST_LITERALS = 6
 MOST_OPTIONS = 8
@@ -132,7 +133,7 @@ def _option_factors(program: Program, menu: Menu) -> Iterator[Factor]:
 
 
 def _an_int(parameter: Parameter) -> list[Any]:
-    near = [parameter.default + 1, parameter.default - 1] if isinstance(parameter.default, int) else []
+    near = [parameter.default + 1, parameter.default - 1] if isinstance(parameter.default, int) else [LONGER]
     return [*near, 0, 1, -1, 2]
 
 

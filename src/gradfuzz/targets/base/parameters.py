@@ -28,6 +28,8 @@ def overloads(function: Any) -> list[Overload]:
             continue
         required = p.default is p.empty
         kind = "tensor" if required else _KINDS.get(type(p.default), "other")
+        if p.default is None:
+            kind = next((k for annotation, k in _UNLESS_NONE.items() if annotation.match(_annotation(p))), kind)
         words = _words(p.name, getattr(function, "__doc__", None) or "", p.default) if kind == "str" else ()
         keyword = p.kind == inspect.Parameter.KEYWORD_ONLY
         if p.name == "axis" and p.default is None:
@@ -39,6 +41,13 @@ def overloads(function: Any) -> list[Overload]:
 
 
 _KINDS = {bool: "bool", int: "int", float: "float", str: "str"}
+# What an option may be whose default is None, by how its annotation begins.
+_UNLESS_NONE = {
+    re.compile(r"(?:Optional\[)?bool\b"): "bool",
+    re.compile(r"(?:Optional\[)?int\b"): "int",
+    re.compile(r"(?:Optional\[)?float\b"): "float",
+    re.compile(r"(?:Optional\[)?(?:\S+ \| )?str\b"): "str",
+}
 
 
 def _annotation(parameter: inspect.Parameter) -> str:

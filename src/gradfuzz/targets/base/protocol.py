@@ -208,6 +208,9 @@ class Tracing(Target, Protocol):
     def doubtful(self, program: Program, ways: Iterable[str]) -> list[str]:
         """Those ways in which tracing a derivative of order one raises something that is not declared. Never raises itself."""
 
+    def takes(self, program: Program) -> bool:
+        """Whether a Program can be traced: what cannot is refused. Never raises."""
+
 
 class Warming(Target, Protocol):
     """A target that has more to import than its first workers are kept waiting for."""

@@ -26,30 +26,40 @@ UNKNOWN_ARITIES = (("x",), ("x", "y"), ("x", "y", "z"))
 
 def attempts(path: str, function: Any) -> Iterator[list[str]]:
     """Program texts to try, in groups: one text of each group is enough."""
-    required, optional = _parameters(function)
+    required, _ = _parameters(function)
     if required and required[0][:1] and required[0][0] in _FUNCTIONS:
         rest = "".join(f", {_DATA['parameters'].get(name, ['0'])[0]}" for name in required[0][1:])
         for inner in _DATA["functions"]:
             yield [f"x0 = {p.replace('$seed', '1')}\nf = {path}({inner}{rest})\ny = f(x0)\n" for p in _DATA["profiles"][:2]]
-    shapes = required if required is not None else [list(names) for names in UNKNOWN_ARITIES]
+    for names in required if required is not None else [list(names) for names in UNKNOWN_ARITIES]:
+        for profile in _DATA["profiles"]:
+            yield list(_texts(path, profile, names, {}))
+
+
+def optioned(path: str, function: Any, masked: bool = False) -> Iterator[list[str]]:
+    """Groups with numbers for options that have a default: all of them together, then each by itself. `masked`: with masks, too."""
+    required, optional = _parameters(function)
     switches = _switches(function)
     texts = {name: SWITCH if name in switches else _DATA["optional_texts"].get(name, ["$array"]) for name in optional}
-    extra = {name: options for name, options in texts.items() if name in _DATA["optional"]}
-    subsets = [extra, *({name: texts} for name, texts in extra.items())] if len(extra) > 1 else [extra] if extra else []
-    for profiles, kept in [(_DATA["profiles"][:3], {}), *((_DATA["profiles"][:3], s) for s in subsets), (_DATA["profiles"][3:], {})]:
-        for names in shapes if not kept else shapes[:1]:
-            for profile in profiles:
-                yield list(_texts(path, profile, names, kept))
+    extra = {name: options for name, options in texts.items() if name in _DATA["optional"] and (masked or name not in _DATA["masks"])}
+    if masked and not extra.keys() & {*_DATA["masks"]}:
+        return
+    for kept in [extra, *({name: options} for name, options in extra.items())] if len(extra) > 1 else [extra] if extra else []:
+        for names in (required or [])[:1]:
+            yield from (list(_texts(path, profile, names, kept)) for profile in _DATA["profiles"][:3])
 
 
 def alternatives(path: str, function: Any) -> Iterator[list[str]]:
-    """Groups of texts, one for each function that may stand for a parameter: edits change numbers and words, never these."""
-    required, _ = _parameters(function)
+    """Groups of texts, one for each function, and each other set of indices, that may stand for a parameter: no edit changes these."""
+    required, optional = _parameters(function)
+    beside = {name: texts for name, texts in _DATA["beside_alternatives"].items() if name in optional}
     for names in required or []:
         for name in names:
             options = _DATA["parameters"].get(name.rstrip("="), [])
-            for chosen in [o for o in options if _NAMED_FUNCTION.match(o)] if len(options) > 1 else []:
-                yield [t for profile in _DATA["profiles"][:3] for t in _texts(path, profile, names, {}, {name: [chosen]})]
+            functions = [o for o in options if _NAMED_FUNCTION.match(o)] if len(options) > 1 else []
+            for chosen in [*functions, *_DATA["alternatives"].get(name.rstrip("="), [])]:
+                kept = {} if chosen in functions else beside
+                yield [t for profile in _DATA["profiles"][:3] for t in _texts(path, profile, names, kept, {name: [chosen]})]
 
 
 def primitive_attempts(path: str) -> Iterator[list[str]]:

@@ -16,7 +16,7 @@ from gradfuzz.targets.base.seeds import each_once
 from gradfuzz.targets.jax.api import functions, primitives
 from gradfuzz.targets.jax.bundle import on_device, release
 from gradfuzz.targets.jax.harness import harness_programs
-from gradfuzz.targets.jax.probing import SEEDS_PER_FUNCTION, alternatives, attempts, method_attempts, primitive_attempts
+from gradfuzz.targets.jax.probing import SEEDS_PER_FUNCTION, alternatives, attempts, method_attempts, optioned, primitive_attempts
 
 EXAMPLES_PER_FUNCTION = 1
 _BIND = ".bind"  # how a primitive is called
@@ -52,7 +52,13 @@ def _all(target: Any, trying: Trying) -> Iterator[SeedProgram]:
             release()
         if not trying(path):
             continue
-        yield from _probed(target, path, attempts(path, function), SEEDS_PER_FUNCTION)
+        # One with its options leads, and stands for a second one without: edits leave them out, and bring none that is a tensor of its own.
+        # What is masked says less of the function: it comes behind.
+        leading = list(_probed(target, path, optioned(path, function), 1))
+        masked = list(_probed(target, path, optioned(path, function, masked=True), 1))
+        yield from leading
+        yield from _probed(target, path, attempts(path, function), 1 if leading or masked else SEEDS_PER_FUNCTION)
+        yield from masked
         yield from _probed(target, path, alternatives(path, function), ALTERNATIVES)
         yield from _documented(target, path, function)
     for name, texts in method_attempts():

@@ -90,6 +90,15 @@ class JaxTarget:
         ]  # fmt: skip
         return list(dict.fromkeys(raised))
 
+    def takes(self, program: Program) -> bool:
+        try:
+            self.point(program).traces(0)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # of JAX as of whatever the Program calls
+            return False
+        return True
+
     def classify(self, error: BaseException) -> Refusal:
         return self._refusals.classify(error)
 
