@@ -209,6 +209,13 @@ class Tracing(Target, Protocol):
         """Those ways in which tracing a derivative of order one raises something that is not declared. Never raises itself."""
 
 
+class Optimising(Target, Protocol):
+    """A target whose workers leave out of a search what the library does to a graph before it runs."""
+
+    def optimise(self) -> None:
+        """Do it, as scripts will: what a suspicion is confirmed by must be what they compute."""
+
+
 class Warming(Target, Protocol):
     """A target that has more to import than its first workers are kept waiting for."""
 

@@ -55,7 +55,7 @@ class TensorflowTarget:
         with contextlib.suppress(RuntimeError):  # the runtime runs already: somebody else's process
             tf.config.threading.set_intra_op_parallelism_threads(1)
             tf.config.threading.set_inter_op_parallelism_threads(1)
-        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})  # a graph is run some sixty times, not thousands
+        self._optimised(False)  # a graph is run some sixty times, not thousands
         self.notes.watch()
 
     def point(self, program: Program, arrays: list[Any] | None = None) -> TensorflowPoint:
@@ -102,7 +102,14 @@ class TensorflowTarget:
     def smoke_test(self) -> str:
         return 'x = tensor((2,), "float64", uniform(0.5, 1.0, seed=1))\ny = tf.math.sin(x)\n'
 
+    def _optimised(self, graphs: bool) -> None:
+        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": not graphs})
+
+    def optimise(self) -> None:
+        self.forget()  # what was traced stays as it is
+        self._optimised(True)
+
     def restore_defaults(self) -> None:
-        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": False})
+        self._optimised(True)
         tf.keras.backend.set_floatx("float32")
         tf.keras.mixed_precision.set_global_policy("float32")
