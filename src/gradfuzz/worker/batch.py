@@ -120,7 +120,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
             told[family] += 1
             shown.update({v.order for v in seen.findings})
             for verdict in seen.findings if index >= job.get("told", 0) else ():
-                found(Suspicion(job["api"], seed, tuple(edits), options, verdict, seen.rule))
+                found(Suspicion(job["api"], seed, tuple(edits), options, verdict, seen.rule_of(verdict)))
             for verdict in seen.findings:
                 if is_scent(verdict) and len(scents) < depth.scents:
                     scents.setdefault(mark(verdict), Scent(tuple(edits), options, verdict, index))
@@ -144,7 +144,7 @@ def follow(
         except ProgramError:
             continue
         for verdict in seen.findings if scent.index >= job.get("told", 0) else ():
-            found(Suspicion(job["api"], seed, edits, scent.options, verdict, seen.rule))
+            found(Suspicion(job["api"], seed, edits, scent.options, verdict, seen.rule_of(verdict)))
         if any(map(is_plain, seen.findings)):
             return
 

@@ -22,7 +22,7 @@ from gradfuzz.targets.tensorflow.bare import bare
 from gradfuzz.targets.tensorflow.modules import is_module_class
 from gradfuzz.targets.tensorflow.point import MOST_PLANS, Kept, TensorflowPoint
 from gradfuzz.targets.tensorflow.refusals import TensorflowRefusals
-from gradfuzz.targets.tensorflow.rules import Rules, existing_rules, formula
+from gradfuzz.targets.tensorflow.rules import Rules, existing_rules, formula, helpers
 from gradfuzz.targets.tensorflow.ways import WAYS
 
 
@@ -59,7 +59,7 @@ class TensorflowTarget:
         self.notes.watch()
 
     def point(self, program: Program, arrays: list[Any] | None = None) -> TensorflowPoint:
-        return TensorflowPoint(program, self.compiler, self.plans, self.notes, self.classify, arrays)
+        return TensorflowPoint(program, self.compiler, self.plans, self.notes, arrays)
 
     def bare(self, program: Program, scenario: Scenario) -> str:
         return bare(program, self.compiler, scenario)
@@ -98,6 +98,9 @@ class TensorflowTarget:
 
     def formula(self, rule: str) -> str:
         return formula(rule)
+
+    def helpers(self, rule: str) -> list[tuple[str, int]]:
+        return helpers(rule)
 
     def smoke_test(self) -> str:
         return 'x = tensor((2,), "float64", uniform(0.5, 1.0, seed=1))\ny = tf.math.sin(x)\n'
