@@ -19,6 +19,11 @@ def calling(name, *functions, kind="gradient", callers=2, **more):
     return made(f"torch.{name}", kind, calls=((f"lib.{name}", 1), *((f"lib.{function}", callers) for function in functions)), **more)
 
 
+def ruled(name, helper, rules=3, **more):
+    """A finding of a rule that calls a helper, which so many rules call."""
+    return made(f"torch.{name}", rule=f"{name.capitalize()}Backward0", helpers=((f"lib.{helper}", rules),), **more)
+
+
 def looping(function, **more):
     """A finding of a loop that was given a function to do."""
     text = f'x = tensor((2,), "float64", listed([0.5, 2.0]))\ny = jax.lax.scan(jax.numpy.{function}, x, x)\n'
@@ -42,6 +47,7 @@ ONE = [
         made("torch.tanh", calls=(("lib.tanh", 3),)), made("torch.nn.hyperbolic", calls=(("lib.tanh", 3),)),
     ]),
     ("a helper that hardly anybody else calls", [calling("binom", "xlog1py"), calling("bernoulli", "xlog1py"), calling("geom", "xlog1py")]),
+    ("rules that share a helper which hardly any other rule calls", [ruled("eig", "safe_reciprocal"), ruled("svd", "safe_reciprocal")]),
     ("one message from functions that share a helper, which others call as well", [
         calling("irfft", "core", callers=25, **RAISES), calling("hfft", "core", callers=25, **RAISES),
     ]),
@@ -66,6 +72,11 @@ TWO = [
     ("a caller in more modes than what it calls", [
         calling("power", scenarios=["forward"]), calling("polyfit", "power", scenarios=["reverse", "forward"]),
     ]),
+    ("rules that share what many rules call", [ruled("eig", "broadcast", 20), ruled("svd", "broadcast", 20)]),
+    ("rules that share a helper and show other things", [
+        ruled("eig", "safe_reciprocal"), ruled("svd", "safe_reciprocal", kind="nonfinite"),
+    ]),
+    ("rules with helpers of their own", [ruled("eig", "safe_reciprocal"), ruled("svd", "adjoint")]),
     ("rules of their own", [
         calling("sin", "helper", rule="SinBackward0"), calling("cos", "helper", rule="CosBackward0"),
     ]),

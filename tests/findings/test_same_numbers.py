@@ -57,6 +57,12 @@ PROGRAMS = {
         "complex": 'x = tensor((2, 2), "complex128", normal(seed=1))\ny = tf.exp(x) * x\n',
         "a dead input": X + 'm = tensor((3,), "float64", normal(seed=2))\ny = tf.sin(x) + tf.floor(m)\n',
         "a layer": X + "layer = tf.keras.layers.Dense(2)\ny = layer(x)\n",
+        # (a + b) - a at 1e19 is b or nothing, as the sums are ordered: that hangs on what is an operand of the graph.
+        "an operand that is not differentiated": 'x = tensor((3,), "float64", full(3e19))\n'
+        'm = tensor((3,), "float64", listed([2.0, 3.0, 4.0]), grad=False)\ny = tf.clip_by_global_norm([x, m], 0.5)\n',
+        "indices": X + 'i = tensor((2,), "int32", listed([1, 0]))\ny = tf.gather(tf.sin(x), i) ** 3\n',
+        "names of the script's own": 'resting = tensor((2,), "float64", normal(seed=1), grad=False)\n'
+        'number = tensor((2,), "float64", normal(seed=2))\nindices = tf.sin(number) * resting\n',
     },
 }  # fmt: skip
 CASES = [(target, name) for target, programs in PROGRAMS.items() for name in programs]

@@ -1,7 +1,10 @@
-"""Polishing: what was begun is finished first, and the gravest bugs have their turn before others have a second one."""
+"""Polishing: what was begun is finished first, and the gravest bugs have their turn before others have a second one. Proving."""
+
+from dataclasses import replace
 
 from gradfuzz.bugs.bug import in_turn
-from gradfuzz.findings.writing import Writing
+from gradfuzz.findings.script import script
+from gradfuzz.findings.writing import Writing, proving
 from gradfuzz.pool.jobs import Jobs
 from gradfuzz.pool.pool import Event
 from tests.bugs.made import made
@@ -33,6 +36,37 @@ def test_the_gravest_come_first_and_one_of_each_bug_before_the_second_of_any():
     met = [edge, again, loud, silent]
     assert [f.id for f in in_turn(met)] == [silent.id, loud.id, edge.id, again.id]
     assert polished(met, in_turn) == [edge.id, silent.id, loud.id, again.id]  # what was met first had begun
+
+
+def told(steps, *statuses):
+    """What was asked of workers, and the finding, where scripts exit with these in turn."""
+    asked, left, answer = [], list(statuses), None
+    while True:
+        try:
+            do, fields = steps.send(answer)
+        except StopIteration as end:
+            return asked, end.value
+        asked.append((do, fields.get("source")))
+        answer = {"status": left.pop(0), "output": "as it was told"} if do == "script" else {}
+
+
+def test_a_short_script_of_a_way_that_shows_nothing_is_not_the_last_word():
+    text = 'x = tensor((2,), "float64", full(1.0))\ny = tf.sin(x)\n'
+    way = made("tf.sin", "way", target="tensorflow", text=text, scenarios=["compiled reverse"])
+    short, whole = script(way), script(way, whole=True)
+    assert len(short.splitlines()) < len(whole.splitlines())
+    asked, found = told(proving(replace(way, script=short)), 0, 1)
+    assert [source for do, source in asked if do == "script"] == [short, whole] and found.confirmed and found.script == whole
+    asked, found = told(proving(replace(way, script=short)), 0, 0)
+    assert found.lost and not found.confirmed
+    asked, found = told(proving(replace(way, script=short)), 1)
+    assert found.confirmed and found.script == short
+
+
+def test_what_is_no_matter_of_a_way_has_one_script():
+    plain = made("torch.sin")
+    asked, found = told(proving(replace(plain, script=script(plain))), 0)
+    assert [do for do, _ in asked] == ["script"] and found.lost
 
 
 def test_what_was_begun_is_finished_before_anything_else_that_was_put_off():

@@ -1,7 +1,7 @@
 """Blame by calls: of findings that show the same, one whose function the others call, or a helper that hardly anybody else calls.
 
-Everything here is read off `Finding.calls`. A finding without any (an older store, a library whose functions are compiled) is blamed by
-its rules and its name alone.
+Everything here is read off `Finding.calls`, and off `Finding.helpers` where a rule is at fault. A finding without any (an older store,
+a library whose functions are compiled) is blamed by its rules and its name alone.
 """
 
 from __future__ import annotations
@@ -58,24 +58,30 @@ def called(findings: Sequence[Finding]) -> Iterator[tuple[int, int]]:
             yield from ((i, j) for j in at.get(name, ()))
 
 
+def _passed(finding: Finding) -> tuple[tuple[str, int], ...]:
+    """What may be blamed in the place of a finding: helpers of its rule, or of its function where no rule is at fault."""
+    return finding.helpers if finding.rule else finding.calls[1:]
+
+
 def helpers(findings: Sequence[Finding], symptoms: Mapping[int, tuple[str, ...]]) -> Iterator[list[int]]:
     """Positions of findings that have a symptom and a helper in common, such that the helper tells them from other findings.
 
     `symptoms`: what shows of each finding. An error says the same words each time, so that nothing more is asked of its callers; a wrong
-    number is like any other, and its helper must be one that a good part of all public functions which lead to it are wrong with.
+    number is like any other, and its helper must be one that a good part of all public functions, or rules, that lead to it are wrong
+    with.
     """
     using: dict[str, list[int]] = {}
     callers: dict[str, int] = {}
     for i, finding in enumerate(findings):
-        for name, count in finding.calls[1:]:
+        for name, count in _passed(finding):
             if count <= MOST_CALLERS:
                 using.setdefault(name, []).append(i)
                 callers[name] = count
     for name, users in using.items():
-        everybody = {own(findings[i]) for i in users} | {own(f) for f in findings if own(f) == name}
+        everybody = {findings[i].rule or own(findings[i]) for i in users} | {own(f) for f in findings if own(f) == name}
         for symptom in dict.fromkeys(symptoms[i] for i in users if i in symptoms):
             alike = [i for i in users if symptoms.get(i) == symptom]
-            functions = {own(findings[i]) for i in alike}
+            functions = {findings[i].rule or own(findings[i]) for i in alike}
             telling = len(functions) > OF_THE_FOUND * len(everybody) and len(functions) > 1
             if telling and (symptom[0] == "says" or len(functions) >= OF_ALL * callers[name]):
                 yield alike

@@ -99,7 +99,7 @@ def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
                 join(i, j)
         if not known:
             break
-    symptoms = {i: _symptom(f, shown(i)) for i, f in enumerate(findings) if not f.rule}
+    symptoms = {i: _symptom(f, shown(i)) for i, f in enumerate(findings)}
     for members in helpers(findings, symptoms):
         rest = [i for i in members if i not in explained]
         for i, j in zip(rest, rest[1:]):

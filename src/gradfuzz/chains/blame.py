@@ -68,7 +68,7 @@ def blame(target: Target, program: Program, options: Options, wanted: Verdict, m
         part = pinned.part({position})
         seen = examine(target, part, strict)
         if seen.findings:
-            return Blame(OP, part, pinned.api(position), seen.findings[0], seen.rule, strict=True)
+            return Blame(OP, part, pinned.api(position), seen.findings[0], seen.rule_of(seen.findings[0]), strict=True)
         doubt = _doubt(seen, whole.order)
         if doubt:
             reasons[position] = f"{_short(pinned.api(position))}: {doubt}"

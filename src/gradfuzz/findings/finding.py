@@ -58,6 +58,7 @@ class Finding:
     environment: tuple[tuple[str, str], ...] = ()  # where its script was run: what a report says beside the library's release
     landscape: Landscape | None = None  # what there is to see around its point; None where nobody has looked
     calls: tuple[tuple[str, int], ...] = ()  # the library's functions that the API passes through, its own first, and how special each is
+    helpers: tuple[tuple[str, int], ...] = ()  # functions that the rule at fault calls, and how many rules do
     unsound: str = ""  # why the direct run cannot be held against a derivative that raises: no gradient bug then
 
     @property
@@ -141,7 +142,7 @@ class Finding:
             "empty": self.empty, "rules": list(self.rules), "hidden": list(self.hidden),
             "documented": None if self.documented is None else list(self.documented), "environment": dict(self.environment),
             "landscape": self.landscape.to_json() if self.landscape else None, "unsound": self.unsound,
-            "calls": [list(call) for call in self.calls],
+            "calls": [list(call) for call in self.calls], "helpers": [list(helper) for helper in self.helpers],
         }  # fmt: skip
 
     @staticmethod
@@ -163,6 +164,7 @@ class Finding:
             None if data.get("documented") is None else tuple(map(str, data["documented"])), Short.from_json(data.get("short")),
             tuple((str(name), str(said)) for name, said in dict(data.get("environment") or {}).items()),
             Landscape.from_json(data.get("landscape")), tuple((str(name), int(n)) for name, n in data.get("calls") or ()),
+            tuple((str(name), int(n)) for name, n in data.get("helpers") or ()),
             str(data.get("unsound", "")),
         )  # fmt: skip
 
@@ -176,7 +178,22 @@ class Finding:
         return result
 
 
-_PRIVATE = ("form", "outcome", "symptom", "subject", "text", "mutates", "random", "edits", "limit", "salt", "made", "landscape", "calls")
+_PRIVATE = (
+    "form",
+    "outcome",
+    "symptom",
+    "subject",
+    "text",
+    "mutates",
+    "random",
+    "edits",
+    "limit",
+    "salt",
+    "made",
+    "landscape",
+    "calls",
+    "helpers",
+)
 
 
 def _since_form_0(data: dict[str, Any]) -> dict[str, Any]:

@@ -32,13 +32,14 @@ from gradfuzz.findings.script_parts import gated, imports_of, modules_of, parts_
 from gradfuzz.oracles.kinds import KINDS
 from gradfuzz.oracles.trial import STREAM, start_of
 from gradfuzz.program import Program
-from gradfuzz.program.model import EXPANDED, Tensor
+from gradfuzz.program.model import DISCRETE, EXPANDED, Tensor
 from gradfuzz.program.text import expr_text
 from gradfuzz.targets import base
 from gradfuzz.targets.base.widening import widened
 from gradfuzz.targets.homes import Home, home_of
 
 WHOLE, WAY = "script.py.j2", "way.py.j2"  # a target may have a short script of its own for findings of ways
+WHOLE_WAY = "whole_way.py.j2"  # and a part of the whole one that computes with a way what the oracle does
 _SHARED = Path(base.__path__[0])
 
 
@@ -71,15 +72,22 @@ class Input:
     dtype: str
     layout: str
     differentiable: bool
+    discrete: bool
 
 
-def script(finding: Finding) -> str:
-    """The script's text. ProgramError for a finding whose Program does not pass the gate."""
+def has_whole(finding: Finding) -> bool:
+    """Whether the short script of a way is not the last word: another one goes along the oracle's own directions."""
+    folder = home_of(finding.target).folder
+    return any(s.way for s in finding.verdict.scenarios) and (folder / WAY).exists() and (folder / WHOLE_WAY).exists()
+
+
+def script(finding: Finding, whole: bool = False) -> str:
+    """The script's text. ProgramError for a finding whose Program does not pass the gate. `whole`: though there be a short one of ways."""
     home, verdict = home_of(finding.target), finding.verdict
     language = home.language(finding.modules)
     finding = gated(finding, language)
     ways = [(s.name, s.way, list(s.modes)) for s in verdict.scenarios if s.way]
-    template = WAY if ways and (home.folder / WAY).exists() else WHOLE
+    template = WAY if ways and not whole and (home.folder / WAY).exists() else WHOLE
     finding = out_of_the_way(finding, bound_names(folders_of(home), template))
     program, verdict = finding.program, finding.verdict
     parts = parts_of(finding)
@@ -170,7 +178,7 @@ def _structures(program: Program) -> list[tuple[str, str]]:
 
 
 def _input(name: str, recipe: Tensor) -> Input:
-    return Input(name, array_code(recipe), recipe.dtype, recipe.layout, recipe.differentiable)
+    return Input(name, array_code(recipe), recipe.dtype, recipe.layout, recipe.differentiable, recipe.dtype in DISCRETE)
 
 
 def module_dtype(program: Program) -> str:

@@ -305,7 +305,7 @@ class Triage:
         finding = Finding(
             launch.target, self.pool.version, api, seen.verdict, seen.program, confirmed, seen.rule, seen.edits, seen.mutates, seen.random,
             launch.modules, launch.timeout, salt=seen.salt, made=seen.made, ordinary=seen.ordinary, empty=seen.empty,
-            rules=seen.rules, hidden=seen.hidden, documented=seen.documented,
+            rules=seen.rules, hidden=seen.hidden, documented=seen.documented, helpers=seen.helpers,
         )  # fmt: skip
         return replace(finding.relabelled(), script=script(finding))
 

@@ -11,6 +11,7 @@ from typing import Any
 from gradfuzz.findings import landscape
 from gradfuzz.findings.direct import standing
 from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.script import has_whole, script
 from gradfuzz.findings.short import shortening
 from gradfuzz.pool.executor import Event, Executor
 from gradfuzz.program import to_json
@@ -36,13 +37,20 @@ def proving(finding: Finding) -> Steps:
     unsound = yield from standing(finding)
     if unsound:
         return replace(finding, confirmed=False, unsound=unsound)
-    answer = yield "script", {"source": finding.script}
-    output = "\n".join(str(answer[key]) for key in ("output", "failed", "cause") if answer.get(key))
-    finding = finding.shown_by(answer.get("status") == 1, output, answer.get("environment"))
+    finding = yield from _shown(finding)
+    if finding.lost and has_whole(finding):
+        finding = yield from _shown(replace(finding, script=script(finding, whole=True)))
     if not finding.confirmed or finding.rule:  # a rule says whose fault it is
         return finding
     passed = (yield "calls", {"api": finding.api, "program": to_json(finding.program)}).get("calls") or ()
     return replace(finding, calls=tuple((str(name), int(callers)) for name, callers in passed))
+
+
+def _shown(finding: Finding) -> Steps:
+    """What its script makes of it."""
+    answer = yield "script", {"source": finding.script}
+    output = "\n".join(str(answer[key]) for key in ("output", "failed", "cause") if answer.get(key))
+    return finding.shown_by(answer.get("status") == 1, output, answer.get("environment"))
 
 
 def polishing(finding: Finding) -> Steps:

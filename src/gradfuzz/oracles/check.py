@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from gradfuzz.errors import Through
 from gradfuzz.oracles.effort import FULL, Effort
@@ -18,7 +18,7 @@ from gradfuzz.oracles.value import check_value
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, INTERNAL, INVALID, MISTAKE, UNSUPPORTED, Verdict, most_interesting
 from gradfuzz.oracles.ways import check_ways
 from gradfuzz.program.model import COMPLEXES, FLOATS, Program
-from gradfuzz.targets.base.protocol import Outcome, Refusal, Target
+from gradfuzz.targets.base.protocol import Locating, Outcome, Refusal, Target
 from gradfuzz.targets.base.scenario import DIRECT, FORWARD, REVERSE, Modes, Scenario, pure
 
 NO_OUTPUT = "no floating output"
@@ -74,6 +74,12 @@ class Examination:
     @property
     def findings(self) -> list[Verdict]:
         return [v for v in self.verdicts if v.is_finding]
+
+    def rule_of(self, verdict: Verdict) -> str:
+        """What a verdict is about: where its scenario raised, if that is known; else the one rule at work. Others may raise elsewhere."""
+        point = self.trial.point if self.trial is not None else None
+        raised = verdict.oracle == "status" and verdict.scenarios and hasattr(point, "raised_at")  # see Locating
+        return (str(cast(Locating, point).raised_at(verdict.scenarios[0])) if raised else "") or self.rule
 
 
 def examine(

@@ -130,8 +130,9 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
             told[alike] += 1
             shown.update({v.order for v in seen.findings})
             for verdict in seen.findings:
-                if same.is_told(seen.rule, verdict) and index >= job.get("told", 0):
-                    found(Suspicion(job["api"], seed, tuple(edits), options, verdict, seen.rule))
+                rule = seen.rule_of(verdict)
+                if same.is_told(rule, verdict) and index >= job.get("told", 0):
+                    found(Suspicion(job["api"], seed, tuple(edits), options, verdict, rule))
                 if is_scent(verdict) and len(scents) < depth.scents:
                     scents.setdefault(mark(verdict), Scent(tuple(edits), options, verdict, index))
     for scent in scents.values():
@@ -156,7 +157,7 @@ def follow(
         except ProgramError:
             continue
         for verdict in seen.findings if scent.index >= job.get("told", 0) else ():
-            found(Suspicion(job["api"], seed, edits, scent.options, verdict, seen.rule))
+            found(Suspicion(job["api"], seed, edits, scent.options, verdict, seen.rule_of(verdict)))
         if any(map(is_plain, seen.findings)):
             return
 

@@ -204,6 +204,8 @@ class Worker:
     def do_confirm(self, job: Job) -> dict[str, Any]:
         """A suspicion seen again and made small."""
         suspicion = Suspicion.from_json(job["suspicion"]).check(self.target.language)
+        if hasattr(self.target, "optimise"):  # see Optimising
+            self.target.optimise()
         confirmed = confirm(self.target, suspicion, job["seconds"])
         if confirmed is None:
             return {"confirmed": None}

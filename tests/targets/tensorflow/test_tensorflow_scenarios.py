@@ -128,3 +128,32 @@ def test_one_complaint_in_two_scenarios_reads_the_same(tensorflow_target):
         TypeError("Operation 'while/body/Gather_3' has no attr"),
     ]
     assert {tensorflow_target.classify(error).message for error in said} == {"TypeError: Operation 'Gather' has no attr"}
+
+
+def test_each_scenario_is_blamed_for_its_own_error(tensorflow_target):
+    """Forward over reverse raises in the gradient of a branch, nested forward mode where traced functions are differentiated."""
+    if tensorflow_target.version != "2.21.0":
+        pytest.skip("seen in 2.21.0")
+    text = 'x = tensor((3,), "float64", uniform(0.5, 1.5, seed=1))\ny = tf.keras.ops.nanquantile(x, 0.5)'
+    seen = examine(tensorflow_target, parse(text, tensorflow_target.language), Options(order=2))
+    places = {v.names[0]: seen.rule_of(v) for v in seen.findings if v.oracle == "status"}
+    assert places["forward-over-reverse"] == "StatelessIf"
+    assert places["forward-over-forward"].endswith("._backward_function")
+
+
+def test_a_wrong_number_is_no_matter_of_where_another_scenario_raises(tensorflow_target):
+    """Forward mode of a transform raises, and its reverse mode is wrong."""
+    if tensorflow_target.version != "2.21.0":
+        pytest.skip("seen in 2.21.0")
+    corners = "[[[0.0, 0.0], [0.0, 3.0], [3.0, 0.0], [3.0, 3.0]]], [[[0.0, 0.5], [0.0, 3.0], [3.0, 0.0], [2.5, 3.0]]]"
+    text = f'x = tensor((1, 2, 1), "float64", full(0.0))\ny = tf.keras.ops.image.perspective_transform(x, {corners})'
+    seen = examine(tensorflow_target, parse(text, tensorflow_target.language), Options(order=1))
+    rules = {v.kind: seen.rule_of(v) for v in seen.findings}
+    assert "from_value" in rules["status"] and "from_value" not in rules["gradient"]
+
+
+def test_gradients_that_share_a_helper_are_known(tensorflow_target):
+    shared = {rule: dict(tensorflow_target.helpers(rule)) for rule in ("Eig", "Svd", "Mul", "no operator")}
+    (helper,) = set(shared["Eig"]) & set(shared["Svd"])
+    assert helper.endswith("_SafeReciprocal") and 2 <= shared["Svd"][helper] <= 4
+    assert not any("Scalar" in name for name in shared["Mul"]) and not shared["no operator"]

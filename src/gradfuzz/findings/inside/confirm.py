@@ -57,6 +57,7 @@ class Confirmed:
     hidden: tuple[str, ...] = ()  # options that no docstring mentions
     documented: tuple[str, ...] | None = None  # what docstrings say about such things; None where nobody has looked
     api: str = ""  # a public name for what was suspected under an internal one
+    helpers: tuple[tuple[str, int], ...] = ()  # functions that the rule calls, and how many rules do
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -71,6 +72,7 @@ class Confirmed:
             data["shrinking"], data.get("ordinary"), bool(data.get("empty")), tuple(data.get("rules", ())),
             tuple(data.get("hidden", ())),
             None if data.get("documented") is None else tuple(data["documented"]), str(data.get("api", "")),
+            tuple((str(name), int(count)) for name, count in data.get("helpers", ())),
         )  # fmt: skip
 
 
@@ -138,12 +140,14 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
     shrinking = time.process_time() - began
     point = examination.trial.point if examination.trial is not None else None
     outputs = examination.trial.direct if examination.trial is not None else []
+    rule = examination.rule_of(verdict)
     return Confirmed(
-        found.program, found.edits, verdict, examination.rule, point is not None and point.mutates, point is not None and point.random,
+        found.program, found.edits, verdict, rule, point is not None and point.mutates, point is not None and point.random,
         options.salt, None if point is None else tuple(point.made), shrinking, found.ordinary,
-        bool(outputs) and not any(o.size for o in outputs), _rules(examination),
-        tuple(undocumented(target, found.api, found.program)), tuple(documented(target, found.api, examination.rule)),
+        bool(outputs) and not any(o.size for o in outputs), () if rule else _rules(examination),
+        tuple(undocumented(target, found.api, found.program)), tuple(documented(target, found.api, rule)),
         found.api if found.api != suspicion.api else "",
+        tuple(target.helpers(rule)) if hasattr(target, "helpers") else (),  # see Formulating
     )  # fmt: skip
 
 
@@ -185,7 +189,7 @@ def same_outputs(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
 
 def _rules(examination: Examination) -> tuple[str, ...]:
     """The rules behind an API that has no one rule of its own, without their tables."""
-    if examination.rule or examination.trial is None:
+    if examination.trial is None:
         return ()
     try:
         return without_tables(examination.trial.point.rules())

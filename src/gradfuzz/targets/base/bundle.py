@@ -62,10 +62,6 @@ class Plan(ABC):
             found = self._ways[key] = self.make_way(way, [modes] if key[1] else [(), *(s.modes for s in nestings(1))])
         return found
 
-    def bundles(self) -> list[Bundle]:
-        """All that were asked for so far."""
-        return [*self._bundles.values(), *self._ways.values()]
-
     @abstractmethod
     def most(self, order: int) -> int:
         """How large the order below may be: derivatives of derivatives multiply a computation."""

@@ -113,6 +113,13 @@ class Point(Protocol):
         """The one derivative rule at work here, if there is just one and it can be had; else nothing."""
 
 
+class Locating(Point, Protocol):
+    """A point that knows where in the library its scenarios raised."""
+
+    def raised_at(self, scenario: Scenario) -> str:
+        """Where a scenario raised when it did so last; nothing where it did not, or where that says nothing."""
+
+
 class Foreseeing(Point, Protocol):
     """A point that knows what its outputs look like before it runs, and answers the first two questions at once."""
 
@@ -210,6 +217,20 @@ class Tracing(Target, Protocol):
 
     def takes(self, program: Program) -> bool:
         """Whether a Program can be traced: what cannot is refused. Never raises."""
+
+
+class Optimising(Target, Protocol):
+    """A target whose workers leave out of a search what the library does to a graph before it runs."""
+
+    def optimise(self) -> None:
+        """Do it, as scripts will: what a suspicion is confirmed by must be what they compute."""
+
+
+class Formulating(Target, Protocol):
+    """A target whose derivative rules are functions of Python's, which may share others."""
+
+    def helpers(self, rule: str) -> list[tuple[str, int]]:
+        """Functions that compute something for a rule, each with how many rules name it. Nothing for what is no rule."""
 
 
 class Warming(Target, Protocol):

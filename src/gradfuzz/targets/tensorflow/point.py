@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Callable
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -14,8 +14,7 @@ from gradfuzz.targets.base.compiled import CompiledPoint, plan_key
 from gradfuzz.targets.base.dtypes import as_seen
 from gradfuzz.targets.base.evaluate import Compiler
 from gradfuzz.targets.base.plans import Plans
-from gradfuzz.targets.base.protocol import Refusal, Vec
-from gradfuzz.targets.base.refusals import NO_FINDING
+from gradfuzz.targets.base.protocol import Vec
 from gradfuzz.targets.base.scenario import DIRECT, REVERSE, Scenario
 from gradfuzz.targets.tensorflow.function import Function, Inputs, add_weights, build
 from gradfuzz.targets.tensorflow.plan import TensorflowPlan
@@ -35,11 +34,9 @@ class TensorflowPoint(Inputs, CompiledPoint):
     plan: TensorflowPlan
 
     def __init__(
-        self, program: Program, compiler: Compiler, plans: Kept, rules: Rules, classify: Callable[[BaseException], Refusal],
-        arrays: list[Array] | None = None,
+        self, program: Program, compiler: Compiler, plans: Kept, rules: Rules, arrays: list[Array] | None = None
     ) -> None:  # fmt: skip
         super().__init__(program, compiler, arrays)
-        self._classify = classify
         self.resting = list(self.fixed.values())
         key = plan_key(program, plans)
         found = plans.find(key)
@@ -142,9 +139,9 @@ class TensorflowPoint(Inputs, CompiledPoint):
         return sorted(f"reverse:{name}" for name in self.plan.reached | self.plan.nested)
 
     def fault(self) -> str:
-        """Where it raised, if something did that is no refusal; else the gradient that reverse mode runs here, if there is just one."""
-        for bundle in self.plan.bundles():
-            for modes, error in [*bundle.errors.items(), *bundle.failures.items()]:
-                if bundle.places.get(modes) and self._classify(error).kind not in NO_FINDING:
-                    return bundle.places[modes]
+        """The gradient that reverse mode runs here, if there is just one."""
         return next(iter(self.plan.reached)) if len(self.plan.reached) == 1 else ""
+
+    def raised_at(self, scenario: Scenario) -> str:
+        bundle = self.plan.in_way(scenario.way, scenario.modes) if scenario.way else self.bundle_of(scenario)
+        return bundle.places.get(scenario.modes, "")

@@ -7,6 +7,7 @@ they run while a function is traced (or op by op), never inside a graph, so the 
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 import re
 from pathlib import Path
@@ -22,6 +23,8 @@ NOTED = "noted_gradient"  # how the notes show in a traceback; their `name` is t
 _REASONS = Path(__file__).with_name("rules.json")
 _OUT_OF_REACH = [(re.compile(row["pattern"]), row["reason"]) for row in json.loads(_REASONS.read_text())["out_of_reach"]]
 
+
+_OPS = "tensorflow.python.ops."  # modules of functions that compute
 
 # Of the whole process: the library's tables are its own, and a note is put there once, whoever asks for it.
 _REACHED: set[str] = set()
@@ -65,6 +68,29 @@ def existing_rules() -> dict[str, str]:
     """
     names = [name for name, entry in _entries().items() if entry["type"] is not None]
     return {name: next((reason for pattern, reason in _OUT_OF_REACH if pattern.search(name)), "") for name in names}
+
+
+def helpers(rule: str) -> list[tuple[str, int]]:
+    """Functions that compute something for the gradient that is registered for an operator, each with how many gradients name it."""
+    registered = {name: inspect.unwrap(entry["type"]) for name, entry in _entries().items() if inspect.isfunction(entry["type"])}
+    if rule not in registered:
+        return []
+    named = [helper for function in set(registered.values()) for helper in _helpers_of(function)]
+    return [(f"{helper.__module__}.{helper.__qualname__}", named.count(helper)) for helper in _helpers_of(registered[rule])]
+
+
+def _helpers_of(function: Any) -> list[Any]:
+    """Functions of the same module that it names and that compute something themselves."""
+    return [f for f in _named(function) if inspect.isfunction(f) and f.__module__ == function.__module__ and any(map(_of_ops, _named(f)))]
+
+
+def _named(function: Any) -> list[Any]:
+    """What a function names of its module's."""
+    return [function.__globals__[name] for name in dict.fromkeys(function.__code__.co_names) if name in function.__globals__]
+
+
+def _of_ops(value: Any) -> bool:
+    return inspect.ismodule(value) and value.__name__.startswith(_OPS)
 
 
 def formula(rule: str) -> str:

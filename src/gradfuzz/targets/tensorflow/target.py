@@ -22,7 +22,7 @@ from gradfuzz.targets.tensorflow.bare import bare
 from gradfuzz.targets.tensorflow.modules import is_module_class
 from gradfuzz.targets.tensorflow.point import MOST_PLANS, Kept, TensorflowPoint
 from gradfuzz.targets.tensorflow.refusals import TensorflowRefusals
-from gradfuzz.targets.tensorflow.rules import Rules, existing_rules, formula
+from gradfuzz.targets.tensorflow.rules import Rules, existing_rules, formula, helpers
 from gradfuzz.targets.tensorflow.ways import WAYS
 
 
@@ -55,11 +55,11 @@ class TensorflowTarget:
         with contextlib.suppress(RuntimeError):  # the runtime runs already: somebody else's process
             tf.config.threading.set_intra_op_parallelism_threads(1)
             tf.config.threading.set_inter_op_parallelism_threads(1)
-        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})  # a graph is run some sixty times, not thousands
+        self._optimised(False)  # a graph is run some sixty times, not thousands
         self.notes.watch()
 
     def point(self, program: Program, arrays: list[Any] | None = None) -> TensorflowPoint:
-        return TensorflowPoint(program, self.compiler, self.plans, self.notes, self.classify, arrays)
+        return TensorflowPoint(program, self.compiler, self.plans, self.notes, arrays)
 
     def bare(self, program: Program, scenario: Scenario) -> str:
         return bare(program, self.compiler, scenario)
@@ -99,10 +99,20 @@ class TensorflowTarget:
     def formula(self, rule: str) -> str:
         return formula(rule)
 
+    def helpers(self, rule: str) -> list[tuple[str, int]]:
+        return helpers(rule)
+
     def smoke_test(self) -> str:
         return 'x = tensor((2,), "float64", uniform(0.5, 1.0, seed=1))\ny = tf.math.sin(x)\n'
 
+    def _optimised(self, graphs: bool) -> None:
+        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": not graphs})
+
+    def optimise(self) -> None:
+        self.forget()  # what was traced stays as it is
+        self._optimised(True)
+
     def restore_defaults(self) -> None:
-        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": False})
+        self._optimised(True)
         tf.keras.backend.set_floatx("float32")
         tf.keras.mixed_precision.set_global_policy("float32")
