@@ -300,3 +300,22 @@ class _Product(torch.autograd.Function):
 
 def product(x, y):
     return _Product.apply(x, y)
+
+
+def viewed(x):
+    """As if it were dropped at a view of an input, which `torch.autograd.functional` makes of each."""
+    plainly = x.grad_fn is None or torch.autograd.forward_ad._current_level >= 0
+    return _wrong(x, not plainly and x.grad_fn.name().startswith("View")) * x
+
+
+def cubed(x):
+    return _wrong(x, False) * x
+
+
+def nested_first(x, y):
+    """As if a formula for nested tensors dropped it where the other tensor is not nested."""
+    return _wrong(x, x.is_nested and not y.is_nested) * y
+
+
+def nested_rightly(x, y):
+    return _wrong(x, False) * y

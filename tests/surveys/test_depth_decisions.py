@@ -3,6 +3,7 @@
 import json
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -103,6 +104,21 @@ def test_a_compilation_serves_a_family():
 def test_every_api_has_its_turn_in_the_compiled_way_that_is_worth_it():
     assert {in_profile("nightly").batch(n, (), swept=True).compiled for n in range(50)} == {"stage"}
     assert not any(in_profile("default").batch(n, (), swept=True).compiled for n in range(50))
+
+
+def test_some_have_a_turn_in_the_way_that_does_most():
+    own = Way("own", compiles=9000.0, default=False, of_its_own=True)
+    nightly = in_profile("nightly", (*CHEAP, *DEAR, own))
+    assert nightly.sweeps_dearly and nightly.batch(0, (), swept=True, dear=True).compiled == max(DEAR, key=lambda way: way.compiles).name
+    assert not in_profile("nightly", (*CHEAP, nightly.choice.swept)).sweeps_dearly and not in_profile("default").sweeps_dearly
+
+
+def test_a_way_with_more_turns_has_a_larger_share():
+    twice = [replace(way, turns=2) if way == DEAR[0] else way for way in DEAR]
+    often, usual = (
+        sum(in_profile("nightly", (*CHEAP, *ways)).batch(n, ()).compiled == DEAR[0].name for n in range(20000)) for ways in (twice, DEAR)
+    )
+    assert often > 1.2 * usual > 0
 
 
 def test_where_shapes_are_dear_a_turn_is_in_one_way_after_the_other_at_order_one():

@@ -221,6 +221,18 @@ def test_a_sweep_gives_every_api_one_batch_of_its_own_and_one_in_complex_numbers
         assert sorted(APIS[b.seed_index] for b in swept if b.dtype == dtype) == sorted(set(APIS))
 
 
+def test_some_operators_have_a_turn_in_the_dearest_way_others_with_another_seed(monkeypatch):
+    """All of a few, and of many as many as a campaign can afford, before any is compiled in complex numbers."""
+    few = [b for b in run(Schedule(APIS, 0, sweep=True, dear=True), FIRST_ROUND + 40, dull) if b.swept]
+    assert sorted(APIS[b.seed_index] for b in few if b.dear) == sorted(set(APIS)) and not any(b.dtype for b in few if b.dear)
+    assert max(b.number for b in few if b.dear) < min(b.number for b in few if b.dtype)
+    monkeypatch.setattr("gradfuzz.surveys.schedule.MOST_DEAR", 4)
+    planned = [run(Schedule(APIS, seed, sweep=True, dear=True), FIRST_ROUND + 40, dull) for seed in range(3)]
+    turns = [{APIS[b.seed_index] for b in batches if b.dear} for batches in planned]
+    assert all(3 <= len(had) <= 4 for had in turns) and len({frozenset(had) for had in turns}) == 3
+    assert not any(b.dear for b in run(Schedule(APIS, 0, sweep=True), FIRST_ROUND + 40, dull))
+
+
 def test_a_sweep_takes_an_operator_by_one_of_its_names():
     names = ["lib.add_up", "lib.Tensor.add_up", "lib.Tensor.add_up_", "lib.nn.AddUp", "lib.sub"]
     swept = [b for b in run(Schedule(names, 0, sweep=True), 20, dull) if b.swept and not b.dtype]

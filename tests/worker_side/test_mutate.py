@@ -10,6 +10,7 @@ from gradfuzz.program import parse, to_text
 from gradfuzz.program.model import Values
 from gradfuzz.program.values import materialise
 from gradfuzz.targets.homes import language_for
+from gradfuzz.worker.drawing import Drawing
 
 SEED = parse(
     """x = tensor((5, 5), "float64", uniform(-1.0, 1.0, seed=1))
@@ -92,3 +93,14 @@ def test_the_api_that_a_finding_is_named_after_is_still_called():
     assert [c.func for c in shrunk(text, lambda p: True, "torch.exp").calls()] == ["torch.exp"]
     assert [c.func for c in shrunk(text, lambda p: True, "torch.Tensor.exp").calls()] == ["torch.exp"]
     assert [c.func for c in shrunk(text, lambda p: True, "torch.cos").calls()] == ["torch.sin"]  # never was there
+
+
+def test_families_of_what_keeps_layouts_differ_in_them():
+    """What compiles now and then compiles for the layouts that it is given; what always compiles chooses its own."""
+    seed = parse('x = tensor((2, 3, 4, 5), "float64", normal(seed=1))\ny = torch.exp(x)\n', language_for("torch"))
+    drawn = {layouts: [Drawing(seed, f"{n}", 9, layouts=layouts) for n in range(60)] for layouts in (True, False)}
+    kinds = {layouts: [{e.kind for e in d.edits(9)} for d in made] for layouts, made in drawn.items()}
+    assert sum("layout" in k for k in kinds[True]) >= 6 and not any("layout" in k for k in kinds[False])
+    for made in drawn[True]:
+        assert len({str([e for e in made.edits(n) if e.kind == "layout"]) for n in range(9, 18)}) == 1  # the whole family's
+        assert not any(e.kind == "layout" for n in range(9) for e in made.edits(n))  # the first keeps the seed's own

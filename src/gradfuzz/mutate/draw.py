@@ -15,6 +15,7 @@ REDRAWS = 3
 # What the members of a family have in common, and what is each one's own.
 SHARED = [sort for sort in SORTS if sort.shared]
 (VALUES,) = [sort for sort in SORTS if sort.name == "values"]
+(LAYOUTS,) = [sort for sort in SORTS if sort.name == "layout"]
 
 Weights = Mapping[str, float]  # by what edits are counted as: how often it should be kept when drawn; 1 where nothing is known
 
@@ -31,16 +32,19 @@ def draw_edits(program: Program, rng: random.Random, menu: Menu = no_menu, weigh
 
 
 def draw_relative(
-    program: Program, family: int, shared: random.Random, own: random.Random, menu: Menu = no_menu, weights: Weights | None = None
-) -> list[Edit]:
+    program: Program, family: int, shared: random.Random, own: random.Random, menu: Menu = no_menu, weights: Weights | None = None,
+    layouts: bool = False,
+) -> list[Edit]:  # fmt: skip
     """Edits of one member of a family: what changes shapes, types and arguments comes from `shared`, the numbers from `own`.
 
-    Family 0 keeps the seed's own shapes, and so do some others. Memory layouts are left out: a compiler chooses its own.
+    Family 0 keeps the seed's own shapes, and so do some others. Memory layouts are left out where a compiler chooses its own; where it
+    compiles for those that it is given (`layouts`), they are shared.
     """
+    sorts = [*SHARED, LAYOUTS] if layouts else SHARED
     edits: list[Edit] = []
     (count,) = shared.choices((0, 1, 2), (0.25, 0.6, 0.15)) if family else (0,)
     for _ in range(count):
-        edit = _kept(program, shared, SHARED, menu, weights)
+        edit = _kept(program, shared, sorts, menu, weights)
         if edit is not None:
             edits.append(edit)
             program = apply(program, edit)

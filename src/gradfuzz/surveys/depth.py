@@ -64,14 +64,14 @@ class Depths:
 
     def batch(
         self, number: int, funcs: Sequence[str], shown: Collection[int] = (), deep: bool = False, glance: bool = False,
-        swept: bool = False, design: bool = False,
+        swept: bool = False, design: bool = False, dear: bool = False,
     ) -> Depth:  # fmt: skip
         """For a batch of mutants of a Program that calls `funcs`.
 
         `shown`: orders at which the seed has shown findings; `deep`: some go to the highest order; `glance`: of all others only the seed
         itself goes beyond order one, and nothing is run in another way; `swept`: its operator has its turn in the compiled way that all
-        have, or, where another shape costs a compilation, is traced in all ways and run in some; `design`: every value is to be met at
-        order two, and a compiled way would cost a compilation each time.
+        have, or, where another shape costs a compilation, is traced in all ways and run in some; `dear`: it has it in the dearest one;
+        `design`: every value is to be met at order two, and a compiled way would cost a compilation each time.
         """
         if swept and self.family > 1:
             return replace(self._depth(number, (), (), self._in_turn(number, funcs)), way_every=1, turn=1, traced=self._traced())
@@ -83,13 +83,19 @@ class Depths:
         enough = tuple((order, SHOWN_OFTEN - (order in shown)) for order in range(2, self.highest + 1))
         depth = self._depth(number, tuple(orders), enough, () if glance else self._in_turn(number, funcs))
         depth = replace(depth, alone=second) if design else depth
-        compiled = self.choice.swept if swept else None if design else self._compiled(number)
+        turn = self.choice.dearest if dear else self.choice.swept
+        compiled = turn if swept else None if design else self._compiled(number)
         return depth if compiled is None else replace(depth, compiled=compiled.name, family=COMPILED_FAMILY)
 
     @property
     def sweeps(self) -> bool:
         """Whether every operator has a turn of its own in further ways, early on."""
         return self.choice.profile.sweep and bool(self.choice.swept if self.family == 1 else self.choice.cheap)
+
+    @property
+    def sweeps_dearly(self) -> bool:
+        """Whether some operators have a turn in the dearest way, too."""
+        return self.sweeps and self.family == 1 and self.choice.dearest is not None
 
     def graphs(self, number: int) -> Depth:
         """For a batch of random graphs. They differ so much that the same directions will do."""
@@ -133,10 +139,12 @@ class Depths:
     def _compiled(self, number: int) -> Way | None:
         """The compiled way whose turn a batch is, such that together they take their share of the time; the dearest of several."""
         ways = self.choice.compiled
+        shares = sum(way.turns for way in ways)
         found = None
         for way in sorted(ways, key=lambda way: way.compiles):
             families = -(-COMPILED_BATCH // COMPILED_FAMILY)
-            often = self.choice.profile.compiled / len(ways) * COMPILED_BATCH / (families * way.compiles + COMPILED_BATCH * way.cost)
+            share = self.choice.profile.compiled * way.turns / shares
+            often = share * COMPILED_BATCH / (families * way.compiles + COMPILED_BATCH * way.cost)
             often /= OF_ITS_OWN_EVERY if way.of_its_own else 1
             often /= 1 - DESIGNED_BESIDE_COMPILED if self.choice.profile.sweep else 1  # designs are not compiled
             if int((number + 1) * often) > int(number * often):

@@ -134,7 +134,7 @@ class Mutants:
         choice = chosen(config.launch.target, config.profile, config.ways).only(pool.ways)
         self.depths = Depths(config.order, config.scenarios, config.seed, choice, pool.family, config.device)
         self.schedule = Schedule([], config.seed, pool.family, self.depths.sweeps, last=False, shard=config.shard,
-            size=config.round or ROUND, names=names_of(config.launch.target),
+            size=config.round or ROUND, names=names_of(config.launch.target), dear=self.depths.sweeps_dearly,
         )  # fmt: skip
         self.reading = reading
         self.language = language_for(config.launch.target, config.launch.modules)
@@ -242,7 +242,8 @@ class Mutants:
 
     def _depth(self, batch: Batch) -> Depth:
         funcs = [call.func for call in self._program(batch.seed_index).calls()] if self.depths.choice.ways else []
-        return self.depths.batch(batch.number, funcs, batch.shown, batch.deep, batch.glance, batch.swept, batch.cover is not None)
+        designed = batch.cover is not None
+        return self.depths.batch(batch.number, funcs, batch.shown, batch.deep, batch.glance, batch.swept, designed, batch.dear)
 
     def _task(self, running: Running) -> Task:
         batch, seed = running.batch, self.seeds[running.batch.seed_index]

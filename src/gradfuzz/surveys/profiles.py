@@ -65,6 +65,13 @@ class Choice:
         worth = sorted(self.compiled, key=lambda way: (not way.default, way.compiles)) if self.profile.sweep else []
         return worth[0] if worth else None
 
+    @property
+    def dearest(self) -> Way | None:
+        """The compiled way that does most, in which some operators have a turn as well: what people run by default."""
+        worth = [way for way in self.compiled if not way.of_its_own] if self.profile.sweep else []
+        found = max(worth, key=lambda way: way.compiles, default=None)
+        return None if found == self.swept else found
+
     def only(self, here: Ways) -> Choice:
         """Those of them that this release has."""
         return Choice(self.profile, tuple(way for way in self.ways if way.name in here))

@@ -30,6 +30,8 @@ FIRST_COVER = 40
 # One compilation of the seed's own shapes, and one in complex numbers, for which compilers and decompositions have code of their own.
 SWEPT = COMPILED_FAMILY
 SWEPT_TYPES = ("", "complex128")
+# A turn in the dearest way takes seconds: so many operators have one, spread over all of them, others with another seed of the campaign.
+MOST_DEAR = 240
 LATER_BATCH = 16
 # Where another shape costs a compilation, a design's rows come in families of some sixteen, and those of the seed's own shapes: sixteen for
 # each of three inputs, and pairs of what fails most often. Beside the compilation they cost nothing.
@@ -89,6 +91,7 @@ class Batch:
     shown: tuple[int, ...] = ()  # orders at which the seed's mutants have shown findings
     glance: bool = False  # a first look: anything more would cost a compilation each
     swept: bool = False  # its operator has its turn in a compiled way
+    dear: bool = False  # in the dearest one
     dtype: str = ""  # of the seed's floating inputs, where it is not their own
     deaths: int = 0  # of workers at the hands of this API, as far as is known
     hangs: bool = False  # it is known to hang
@@ -114,11 +117,12 @@ class Schedule:
 
     def __init__(
         self, apis: Sequence[str], seed: int, family: int = 1, sweep: bool = False, last: bool = True, shard: Shard = WHOLE,
-        size: int = ROUND, names: Names = NAMES,
+        size: int = ROUND, names: Names = NAMES, dear: bool = False,
     ) -> None:  # fmt: skip
         """`apis`: one for each seed; unless they are the `last`, more come with `grow`. `sweep`: every operator has a turn of its own in a
-        compiled way, early on, by one of its names. `size`: batches in a later round. `names`: what is one operator, and for users."""
-        self._size, self._names = size, names
+        compiled way, early on, by one of its names; `dear`: some have one in the dearest way, too. `size`: batches in a later round.
+        `names`: what is one operator, and for users."""
+        self._size, self._names, self._dear = size, names, dear
         self.apis: list[str] = []
         self.seed = seed
         self._family, self._sweep, self._shard = family, sweep, shard
@@ -250,6 +254,8 @@ class Schedule:
         for dtype in SWEPT_TYPES:
             for index in swept:
                 self._plan(index, 0, SWEPT, swept=True, dtype=dtype)
+            for index in () if dtype else self._swept_dearly(swept):
+                self._plan(index, 0, SWEPT, swept=True, dear=True)
         for index in leading:
             self._plan(index, FIRST_LOOK, FIRST_COVER, cover=Cover())
 
@@ -259,6 +265,10 @@ class Schedule:
         for batch in self._first if self._sweep else ():
             operators.setdefault(self._names.operator(self.apis[batch.seed_index]), batch.seed_index)
         return list(operators.values())
+
+    def _swept_dearly(self, swept: list[int]) -> list[int]:
+        step = -(-len(swept) // MOST_DEAR) or 1
+        return swept[self.seed % step :: step] if self._dear else []
 
     def _plan(self, index: int, start: int, count: int, **more: Any) -> None:
         """One more batch of the first round."""

@@ -18,8 +18,9 @@ class Drawing:
     """Mutants of a seed by number. The same for the same job, whichever of them were asked for before."""
 
     def __init__(self, seed: Program, rng: str, size: int = 1, menu: Menu = no_menu, weights: Weights | None = None,
-                 cover: Cover | None = None, takes: Callable[[Program], bool] | None = None) -> None:  # fmt: skip
-        self.seed, self._rng, self._size, self._menu, self._weights = seed, rng, size, menu, weights
+                 cover: Cover | None = None, layouts: bool = False, takes: Callable[[Program], bool] | None = None) -> None:  # fmt: skip
+        """`size`: of families; `layouts`: whether these differ in memory layouts, too; `takes`: see Design."""
+        self.seed, self._rng, self._size, self._menu, self._weights, self._layouts = seed, rng, size, menu, weights, layouts
         self.design = None if cover is None else Design(seed, menu, cover, size, takes)
         self._families: Iterator[list[Row]] = iter(()) if self.design is None else self.design.families()
         self._rows: list[tuple[int, Row]] = []  # with the number of the family each belongs to
@@ -28,8 +29,10 @@ class Drawing:
     @staticmethod
     def of(job: dict[str, Any], seed: Program, target: Target) -> Drawing:
         cover = None if job.get("cover") is None else Cover.from_json(job["cover"])
+        # A library that computes op by op keeps the layouts that it is given, and so does what it compiles now and then.
+        layouts = target.family == 1
         takes = getattr(target, "takes", None)  # see Tracing
-        return Drawing(seed, job["rng"], job.get("family") or target.family, target.parameters, job["weights"], cover, takes)
+        return Drawing(seed, job["rng"], job.get("family") or target.family, target.parameters, job["weights"], cover, layouts, takes)
 
     def row(self, index: int) -> Row | None:
         """The row of the design that has this number; None where chance decides."""
@@ -62,4 +65,4 @@ class Drawing:
             return draw_edits(self.seed, chance, self._menu, self._weights)
         family = index // self._size
         shared = random.Random(f"{self._rng}:family:{family}")
-        return draw_relative(self.seed, family, shared, chance, self._menu, self._weights)
+        return draw_relative(self.seed, family, shared, chance, self._menu, self._weights, self._layouts)

@@ -67,7 +67,7 @@ def test_a_family_that_fails_is_given_up_and_the_next_one_is_tried(jax_target, m
     seed = parse('x = tensor((2, 2), "float64", normal(seed=1))\ny = jax.numpy.linalg.inv(x)\n', jax_target.language)
     not_square = Edit("shape", "x", [2, 3])
 
-    def relative(program, family, shared, own, menu, weights):
+    def relative(program, family, shared, own, menu, weights, layouts):
         return [not_square] if family == 1 else []
 
     monkeypatch.setattr(drawing, "draw_relative", relative)

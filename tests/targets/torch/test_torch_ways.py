@@ -234,14 +234,16 @@ def test_a_planted_bug_is_caught_and_its_healthy_twin_is_not(target, name):
 
 
 TWO = X.format(dtype="float64") + 'a = tensor((2, 3), "float64", uniform(0.5, 1.5, seed=2))\ny = {}(x, a)\n'
+ROWS = TWO.replace("x = tensor((2, 3)", "x = tensor((2, 3, 4)").replace("a = tensor((2, 3)", "a = tensor((4,)")
 PICKED = X.format(dtype="float64") + 'i = tensor((2,), "int64", listed([1, 0]))\ny = {}(x, i)\n'
 
 
 @pytest.mark.parametrize(("text", "function", "healthy", "way"), [
     (TWO, "mixed", "torch.mul", "batched-first"), (TWO, "mixed", "torch.mul", "batched-rest"),
     (PICKED, "picked", "planted_ways.picked_rightly", "batched-rest"),
+    (ROWS, "nested_first", "planted_ways.nested_rightly", "jagged-first"),
 ])  # fmt: skip
-def test_of_several_tensors_some_have_a_batch(target, text, function, healthy, way, tmp_path):
+def test_of_several_tensors_some_have_a_batch_or_rows(target, text, function, healthy, way, tmp_path):
     made = parse(text.format(f"planted_ways.{function}"), target.language)
     found = examine(target, made, Options(1, ways=(way,))).findings
     assert found and {s.way for v in found for s in v.scenarios} == {way} and {v.kind for v in found} == {"way"}
@@ -275,6 +277,57 @@ def test_the_backward_pass_is_held_against_itself(target, name, way, tmp_path):
     )
     assert _status(script(made), tmp_path) == 1
     assert _status(script(made).replace(f"planted_ways.{name}(", "planted_ways.healthy("), tmp_path) == 0
+
+
+def _shown(target, call, way, name, tmp_path, healthy):
+    """A planted bug shows in its way alone, and its script proves it."""
+    made = program(target, call)
+    found = examine(target, made, Options(2, ways=(way,))).findings
+    assert [v.names for v in found] == [[name]], [v.reason for v in found]
+    written = script(Finding("torch", target.version, "planted", found[0], made, True, modules=("planted_ways",)))
+    assert _status(written, tmp_path) == 1
+    if healthy:
+        assert _status(written.replace(call, healthy), tmp_path) == 0
+    assert len(written.strip().splitlines()) <= 25
+
+
+@pytest.mark.parametrize("way", ["compiled-carried", "carried-inductor", "batched-inductor"])
+def test_what_a_scan_carries_and_generated_code_of_a_batch(target, way, tmp_path):
+    seen = examine(target, program(target, "torch.sin(x)"), Options(1, ways=(way,)))
+    assert seen.outcome == "agree" and ran(seen, way), [v.reason for v in seen.findings]
+    _shown(target, "planted_ways.compiled(x)", way, f"{way} reverse", tmp_path, "planted_ways.healthy(x)")
+
+
+@pytest.mark.parametrize("call", ["torch.transpose(x, 0, 1)", "torch.sum(x, 1)", "torch.view_copy(x, [3, 2])"])
+def test_what_is_no_carry_is_left_alone(target, call):
+    seen = examine(target, program(target, call), Options(1, ways=("compiled-carried",)))
+    assert not seen.findings and not ran(seen, "compiled-carried")
+
+
+def test_hessians_on_the_tape(target, tmp_path):
+    seen = examine(target, program(target, "planted_ways.cubed(x)"), Options(2, ways=("hessian",)))
+    assert seen.outcome == "agree" and ran(seen, "hessian")
+    _shown(target, "planted_ways.viewed(x)", "hessian", "hessian reverse-over-reverse", tmp_path, "planted_ways.cubed(x)")
+
+
+@pytest.mark.skipif(not torch.__version__.startswith("2.13."), reason="a bug of that release, see docs/found/ways-torch-2.13.0.md")
+def test_a_hessian_of_what_is_compiled_is_zero(target, tmp_path):
+    """It says nothing; of the plain function it is right."""
+    _shown(target, "planted_ways.cubed(x)", "compiled-hessian", "compiled-hessian reverse-over-reverse", tmp_path, "")
+
+
+@pytest.mark.skipif(not torch.__version__.startswith("2.13."), reason="a bug of that release, see docs/found/ways-torch-2.13.0.md")
+def test_what_was_compiled_for_inputs_apart_serves_none_that_overlap(target, tmp_path, monkeypatch):
+    made = parse(TWO.format("torch.sub"), target.language)
+    found = examine(target, made, Options(1, ways=("compiled-overlapping",))).findings
+    assert {n for v in found for n in v.names} <= {"compiled-overlapping reverse", "compiled-overlapping direct"} and found
+    for verdict in found:
+        assert _status(script(Finding("torch", target.version, "planted", verdict, made, True)), tmp_path) == 1
+    monkeypatch.setattr(again, "AROUND", "eager")  # Dynamo alone keeps what overlaps
+    again.KEPT.forget()
+    seen = examine(target, made, Options(1, ways=("compiled-overlapping",)))
+    again.KEPT.forget()
+    assert seen.outcome == "agree" and ran(seen, "compiled-overlapping")
 
 
 @pytest.mark.parametrize("way", ["compiled-branched", "compiled-scanned", "compiled-mapped"])

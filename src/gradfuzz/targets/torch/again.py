@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 FACTOR, SHIFT = -1.25, 1.0
 # By what a hook multiplies gradients: a number that no mistake makes by itself.
 HOOK = 3.0
+# By what an input is multiplied before the call: nearer to zero, where most functions are still inside their domain.
+NEARER = 0.75
 # The other row of a Jacobian, in weights of the first.
 ROW = 0.75
 # Other shapes are looked for among this many; each costs a plain run.
@@ -131,6 +133,39 @@ def aliased_later(point: TorchPoint) -> Function:
     return lambda xs: list(saying(function, *_joined(xs), *[t.clone() for t in point.others()]))
 
 
+def overlapping(point: TorchPoint) -> Function:
+    """F, and what compiling adds to it where inputs overlap, and the first of them is written to before the call: nothing.
+
+    What is compiled was called before with inputs that lie apart.
+    """
+
+    def written(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        tensors[0].mul_(NEARER)
+        return point.of_tensors(*tensors)
+
+    with torch.no_grad():
+        if not all(bool(torch.isfinite(o).all()) for o in written(*_overlapped(point.leaves), *point.others())):
+            raise NotImplementedError("it is not defined where they overlap")
+    function = _after(point, "overlapping", written, lambda: iter([(point.leaves, point.others())]))
+
+    def both(xs: Tensors) -> list[torch.Tensor]:
+        usual = written(*_overlapped(xs), *point.others())
+        found = saying(function, *_overlapped(xs), *point.others())
+        return [o + (b - a) for o, a, b in zip(point.function(xs), usual, found)]
+
+    return both
+
+
+def _overlapped(xs: Tensors) -> list[torch.Tensor]:
+    """The first tensor, and parts of it in the place of those that fit into it."""
+    whole = xs[0].reshape(-1).clone()
+    fits = [bool(0 < x.numel() <= whole.numel() and x.dtype == whole.dtype) for x in xs[1:]]
+    if not any(fits):
+        raise NotImplementedError("there is nothing that fits into the first input")
+    parts = [whole[whole.numel() - x.numel() :].view(x.shape) if fit else x.clone() for fit, x in zip(fits, xs[1:])]
+    return [whole.view(xs[0].shape), *parts]
+
+
 def resized(point: TorchPoint) -> Function:
     """Compiled F, called with other shapes before: from then on the compiler takes sizes for unknown."""
     function = _after(point, "resized", point.of_tensors, lambda: _other_shapes(point), dynamic=None)
@@ -227,7 +262,10 @@ def _other_shapes(point: TorchPoint) -> Iterator[tuple[Tensors, Tensors]]:
     raise NotImplementedError("it takes no other shapes")
 
 
-FUNCTIONS = {"aliased": aliased, "compiled-aliased": aliased_later, "compiled-resized": resized, "compiled-hooked": hooked_later}
+FUNCTIONS = {
+    "aliased": aliased, "compiled-aliased": aliased_later, "compiled-overlapping": overlapping, "compiled-resized": resized,
+    "compiled-hooked": hooked_later,
+}  # fmt: skip
 DERIVATIVES = {
     "rows": rows,
     "twice": between(Tape.pull),

@@ -129,12 +129,12 @@ def compiled_function(point: TorchPoint, backend: str = AROUND) -> Function:
     return lambda xs: list(saying(made, *xs, *point.others()))
 
 
-def compiled_around(derivative: Derivative) -> Way:
+def compiled_around(derivative: Derivative, backend: str = AROUND) -> Way:
     """The whole derivative in one compiled function."""
 
     def way(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
         check(point)
-        return _around(point, xs, modes, us, v, AROUND, derivative)
+        return _around(point, xs, modes, us, v, backend, derivative)
 
     return way
 

@@ -1,4 +1,4 @@
-"""Control flow around F, compiled: a branch, a step of a scan, the first turn of a map, the only turn of a loop. None of them changes F."""
+"""Control flow around F, compiled: a branch, a step of a scan, what a scan carries, the first turn of a map. None of them changes F."""
 
 from __future__ import annotations
 
@@ -36,6 +36,17 @@ def scanned(call: Call, given: Tensors) -> Tensors:
     return _first(scan(lambda carry, z: (carry + 1, call(*z)), start, tuple(map(paired, given)))[1])
 
 
+def carried(call: Call, given: Tensors) -> Tensors:
+    """The only step of `scan`, whose carry is what F gives: recurrences save what they give for their backward pass."""
+    from torch._higher_order_ops.scan import scan
+
+    def step(carry: torch.Tensor, _: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        (output,) = call(carry, *given[1:])
+        return output, output.clone()
+
+    return [scan(step, given[0], torch.zeros(1, 1, dtype=given[0].dtype))[1][0]]
+
+
 def mapped(call: Call, given: Tensors) -> Tensors:
     """The first turn of `map`."""
     from torch._higher_order_ops.map import map as mapping
@@ -53,26 +64,40 @@ def _first(outputs: Tensors) -> Tensors:
     return [o[0] for o in outputs]
 
 
-def compiled_in(place: Place) -> Callable[[TorchPoint], Function]:
+def compiled_in(place: Place, backend: str = AROUND) -> Callable[[TorchPoint], Function]:
     """F in its place, both in one compiled function."""
 
     def make(point: TorchPoint) -> Function:
         check(point)
         if not hasattr(torch, "cond"):
             raise NestingUnsupported("this release has no control flow of its own")
+        if place is carried:
+            _check_carried(point)
 
         def fresh(*given: torch.Tensor) -> tuple[torch.Tensor, ...]:
             return tuple(o.clone() for o in point.of_tensors(*given))  # control flow may give no views of what it is given
 
         def inside(*given: torch.Tensor) -> Any:
-            return tuple(place(fresh, given))
+            return tuple(place(point.of_tensors if place is carried else fresh, given))
 
         function = KEPT.function(
-            point, (place.__name__,), lambda: torch.compile(inside, backend=AROUND, fullgraph=True, dynamic=False)
+            point, (place.__name__, backend), lambda: torch.compile(inside, backend=backend, fullgraph=True, dynamic=False)
         )  # fmt: skip
         return lambda xs: list(saying(function, *xs, *point.others()))
 
     return make
 
 
-FUNCTIONS = {f"compiled-{place.__name__}": compiled_in(place) for place in (branched, scanned, mapped)}
+def _check_carried(point: TorchPoint) -> None:
+    """NotImplementedError where what F gives is no carry: it is like the first input, and memory of its own."""
+    x = point.leaves[0]
+    with torch.no_grad():
+        outputs = point.of_tensors(*point.leaves, *point.others())
+    if len(outputs) != 1 or outputs[0].shape != x.shape or outputs[0].dtype != x.dtype or outputs[0].stride() != x.stride():
+        raise NotImplementedError("what it gives is not like its first input")
+    if outputs[0].untyped_storage().data_ptr() in {t.untyped_storage().data_ptr() for t in (*point.leaves, *point.others())}:
+        raise NotImplementedError("control flow may give no views of what it is given")
+
+
+FUNCTIONS = {f"compiled-{place.__name__}": compiled_in(place) for place in (branched, scanned, carried, mapped)}
+FUNCTIONS["carried-inductor"] = compiled_in(carried, "inductor")

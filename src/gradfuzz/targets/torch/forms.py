@@ -73,22 +73,36 @@ def _dense(t: torch.Tensor) -> torch.Tensor:
 
 def jagged(point: TorchPoint) -> Function:
     """At nested tensors whose rows happen to be of one length."""
+    return _elsewhere(point, _nested, _stacked)
 
-    def nest(x: torch.Tensor) -> torch.Tensor:
-        return torch.nested.as_nested_tensor([row.contiguous() for row in x.unbind()], layout=torch.jagged)
 
-    return _elsewhere(point, nest, lambda t: torch.stack(t.unbind()) if t.is_nested else None)
+def jagged_first(point: TorchPoint) -> Function:
+    """The first of several inputs alone is nested: what the others are broadcast to has rows of its own."""
+    if len(point.leaves) < 2:
+        raise NoForm("there is one input only")
+    return _elsewhere(point, _nested, _stacked, 1)
+
+
+def _nested(x: torch.Tensor) -> torch.Tensor:
+    return torch.nested.as_nested_tensor([row.contiguous() for row in x.unbind()], layout=torch.jagged)
+
+
+def _stacked(t: torch.Tensor) -> torch.Tensor | None:
+    return torch.stack(t.unbind()) if t.is_nested else None
 
 
 def _elsewhere(
-    point: TorchPoint, there: Callable[[torch.Tensor], torch.Tensor], back: Callable[[torch.Tensor], torch.Tensor | None]
+    point: TorchPoint, there: Callable[[torch.Tensor], torch.Tensor], back: Callable[[torch.Tensor], torch.Tensor | None],
+    count: int | None = None,
 ) -> Function:  # fmt: skip
-    if not point.leaves or any(x.dim() < 2 or not x.numel() for x in point.leaves):
+    """F at its first `count` inputs, or at all of them, in another layout."""
+    if not point.leaves or any(x.dim() < 2 or not x.numel() for x in point.leaves[:count]):
         raise NoForm("such layouts are for matrices and more")
+    laid = len(point.leaves[:count])
 
     def function(xs: Sequence[torch.Tensor]) -> Any:
         try:
-            found = point.raw([there(x) for x in xs])
+            found = point.raw([*map(there, xs[:laid]), *xs[laid:]])
             outputs = [back(t) for t in (found if isinstance(found, (tuple, list)) else [found]) if isinstance(t, torch.Tensor)]
         except (RuntimeError, TypeError, ValueError, AttributeError, IndexError, NotImplementedError) as error:
             if INTERNAL in str(error):

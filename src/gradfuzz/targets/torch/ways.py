@@ -299,6 +299,19 @@ def jacobian(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: T
     return (outputs if len(modes) == 1 else None), tangents if "r" not in modes else [inner(tangents, v)]
 
 
+def hessian_on_tape(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Found:
+    """`torch.autograd.functional.hessian` of F, weighted; contracted with both directions."""
+    if modes != ("r", "r"):
+        raise NotImplementedError("a Hessian is of order two")
+    if sum(x.numel() for x in xs) ** 2 > JACOBIAN_ENTRIES:
+        raise NotImplementedError("the Hessian is too large to be made here")
+    if any(t.is_complex() for t in (*xs, *v)):
+        raise NotImplementedError("it is for real numbers")
+    with torch.enable_grad():
+        made = torch.autograd.functional.hessian(lambda *z: inner(point.function(z), v), tuple(xs))
+    return None, [_contracted(made, us)]
+
+
 def apart(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
     """Each input differentiated by itself, the others being constants: formulas leave out what nobody asked for."""
     if len(xs) < 2:
@@ -376,6 +389,7 @@ FUNCTIONS: dict[str, InPlaceOfF] = {
     "foreach": forms.foreach,
     "sparse": forms.sparse,
     "jagged": forms.jagged,
+    "jagged-first": forms.jagged_first,
     **again.FUNCTIONS,
     **flow.FUNCTIONS,
 }
@@ -387,15 +401,18 @@ DERIVATIVES: dict[str, InPlaceOfD] = {
     "batched-rest": eagerly(vmap_of_grad_over_rest),
     "jacobian": eagerly(jacobian),
     "linearized": eagerly(linearized),
+    "hessian": eagerly(hessian_on_tape),
     "apart": apart,
     decompose.NAME: decompose.decomposed_as_it_runs,
     **{name: compiled(backend) for name, backend in BACKENDS.items()},
     "compiled-outside": compiled_around(by_transforms),
     "compiled-batched": compiled_around(vmap_of_grad),
+    "batched-inductor": compiled_around(vmap_of_grad, "inductor"),
     "compiled-jacobian": compiled_around(jacobian),
     "compiled-inside": around_compiled(by_transforms),
     "compiled-inside-batched": around_compiled(vmap_of_grad),
     "compiled-inside-jacobian": around_compiled(jacobian),
+    "compiled-hessian": around_compiled(hessian_on_tape),
     **again.DERIVATIVES,
 }
 # Ways in which a rule of a user's own must be kept, and those in which its hooks must.
