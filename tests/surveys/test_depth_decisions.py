@@ -113,6 +113,18 @@ def test_some_have_a_turn_in_the_way_that_does_most():
     assert not in_profile("nightly", (*CHEAP, nightly.choice.swept)).sweeps_dearly and not in_profile("default").sweeps_dearly
 
 
+def test_ways_that_cost_the_same_have_a_turn_each():
+    ways = tuple(Way(f"w{n}", compiles=130.0, cost=0.6) for n in range(12))
+    turns = Counter(in_profile("nightly", ways).batch(n, ()).compiled for n in range(20000))
+    assert all(turns[way.name] > 0.7 * sum(turns[w.name] for w in ways) / len(ways) for way in ways), turns
+
+
+def test_at_night_every_compiled_way_has_its_turn():
+    choice = chosen("torch", "nightly")
+    depths = Depths(None, (), 0, choice, family=1)
+    assert {depths.batch(n, ()).compiled for n in range(60000)} - {""} == {way.name for way in choice.compiled}
+
+
 def test_a_way_with_more_turns_has_a_larger_share():
     twice = [replace(way, turns=2) if way == DEAR[0] else way for way in DEAR]
     often, usual = (

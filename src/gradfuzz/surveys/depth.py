@@ -138,15 +138,16 @@ class Depths:
 
     def _compiled(self, number: int) -> Way | None:
         """The compiled way whose turn a batch is, such that together they take their share of the time; the dearest of several."""
-        ways = self.choice.compiled
+        ways = sorted(self.choice.compiled, key=lambda way: way.compiles)
         shares = sum(way.turns for way in ways)
         found = None
-        for way in sorted(ways, key=lambda way: way.compiles):
+        for position, way in enumerate(ways):
             families = -(-COMPILED_BATCH // COMPILED_FAMILY)
             share = self.choice.profile.compiled * way.turns / shares
             often = share * COMPILED_BATCH / (families * way.compiles + COMPILED_BATCH * way.cost)
             often /= OF_ITS_OWN_EVERY if way.of_its_own else 1
             often /= 1 - DESIGNED_BESIDE_COMPILED if self.choice.profile.sweep else 1  # designs are not compiled
-            if int((number + 1) * often) > int(number * often):
+            phase = position / len(ways)  # ways that cost the same would have their turns together, and all but one of them none
+            if int((number + 1) * often + phase) > int(number * often + phase):
                 found = way
         return found
