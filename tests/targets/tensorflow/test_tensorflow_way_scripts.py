@@ -51,8 +51,8 @@ def run(text):
 @pytest.mark.parametrize(
     "scenario",
     [
-        "eager reverse", "eager forward-over-forward", "compiled forward", "compiled-inside reverse", "persistent reverse", "symbolic reverse",
-        "symbolic forward",
+        "eager reverse", "eager forward-over-forward", "compiled forward", "compiled-inside reverse", "persistent reverse",
+        "symbolic reverse", "symbolic forward",
         "jacobian reverse", "vectorized forward", "vectorized-inside reverse", "recomputed reverse", "looped forward-over-reverse",
         "kept reverse", "switched reverse", "mapped reverse", "shapeless forward", "compiled-shapeless reverse", "again direct",
         "scanned reverse", "compiled-mapped reverse", "compiled-jacobian reverse", "variables reverse",
