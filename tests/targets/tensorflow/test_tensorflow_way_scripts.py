@@ -51,7 +51,8 @@ def run(text):
 @pytest.mark.parametrize(
     "scenario",
     [
-        "eager reverse", "compiled forward", "compiled-inside reverse", "persistent reverse", "symbolic reverse", "symbolic forward",
+        "eager reverse", "eager forward-over-forward", "compiled forward", "compiled-inside reverse", "persistent reverse",
+        "symbolic reverse", "symbolic forward",
         "jacobian reverse", "vectorized forward", "vectorized-inside reverse", "recomputed reverse", "looped forward-over-reverse",
         "kept reverse", "switched reverse", "mapped reverse", "shapeless forward", "compiled-shapeless reverse", "again direct",
         "scanned reverse", "compiled-mapped reverse", "compiled-jacobian reverse", "variables reverse",
@@ -145,3 +146,12 @@ def test_what_is_compiled_is_compiled_and_what_it_is_held_against_is_not(tensorf
 @pytest.mark.parametrize("scenario", ["compiled reverse", "compiled-inside forward", "persistent reverse"])
 def test_outputs_are_compared_beside_derivatives(tensorflow_target, scenario):
     assert run(written(tensorflow_target, SINE, scenario, VALUE)) == 0
+
+
+def test_both_scripts_of_a_nested_accumulator_show_what_is_lost(tensorflow_target):
+    if tensorflow_target.version != RELEASED:
+        pytest.skip(f"seen in {RELEASED}")
+    text = f"{ONE}m = tf.identity(x)\ny = (m * m) * m"
+    for whole in (False, True):
+        assert run(written(tensorflow_target, text, "eager forward-over-forward", whole=whole)) == 1
+        assert run(written(tensorflow_target, SINE, "eager forward-over-forward", whole=whole)) == 0

@@ -10,8 +10,10 @@ import pytest
 import tensorflow as tf
 
 from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.labels import label_for
 from gradfuzz.findings.script import script
 from gradfuzz.oracles.check import Options, examine
+from gradfuzz.oracles.verdict import WAY
 from gradfuzz.program import parse
 from gradfuzz.targets.base.protocol import Outcome
 from gradfuzz.targets.tensorflow import ways
@@ -147,3 +149,17 @@ def test_what_a_seed_fixes_may_be_drawn_by_another_generator_where_it_is_compile
 def test_vectors_of_a_compiled_decomposition_may_have_other_signs_and_fewer_digits(tensorflow_target):
     program = parse('x = tensor((3, 3), "float64", normal(seed=857))\ny = tf.linalg.svd(x)\n', tensorflow_target.language)
     assert not examine(tensorflow_target, program, Options(order=1, ways=("compiled",))).findings
+
+
+def test_nested_accumulators_are_compared_op_by_op(tensorflow_target):
+    """(m m) m is x³, whose second derivative nested forward mode has in a graph, and not op by op; of a sine it has it in both."""
+    if tensorflow_target.version != "2.21.0":
+        pytest.skip("seen in 2.21.0")
+    found = {}
+    for name, lines in {"cube": "m = tf.identity(x)\ny = (m * m) * m", "sine": "y = tf.math.sin(x)"}.items():
+        program = parse(f'x = tensor((2,), "float64", listed([0.7, 1.5]))\n{lines}\n', tensorflow_target.language)
+        found[name] = examine(tensorflow_target, program, Options(order=2, ways=("eager",))).findings
+    (verdict,) = found["cube"]
+    assert verdict.names == ["eager forward-over-forward"] and verdict.kind == WAY and not found["sine"]
+    label = label_for("tensorflow", "tf.identity", "", verdict)
+    assert label is not None and label.label == "known"
