@@ -331,6 +331,7 @@ def test_what_solvers_raise_is_known_whichever_function_shows_it(scenario, reaso
     ("jax.scipy.special.logsumexp(2.0, b=x)", 0.5, "gradient", 1, ""),
     ("jax.scipy.special.logsumexp(x)", 0.0, "gradient", 1, ""),
     ("jax.lax.digamma(x)", 417.9, "tail", 1, ""), ("jax.lax.lgamma(x)", -8.05, "accuracy", 1, ""),
+    ("jax.numpy.linalg.eigh(x, symmetrize_input=False)", 1.0, "value", 1, "12795"), ("jax.numpy.linalg.eigh(x)", 1.0, "value", 1, ""),
     ("jax.random.generalized_normal(jax.random.PRNGKey(0), x)", -1.0, "nonfinite", 1, "gamma.html"),
     ("jax.random.generalized_normal(jax.random.PRNGKey(0), x)", 1e4, "nonfinite", 1, ""),
     ("jax.random.generalized_normal(jax.random.PRNGKey(0), x)", 1e4, "gradient", 1, "gamma.html"),
