@@ -1,6 +1,7 @@
 """PyTorch's ways: healthy functions agree in all of them, a planted bug shows in its own, and its script proves it."""
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -479,7 +480,7 @@ def test_a_way_s_script_has_its_inputs_in_their_layouts(target, layout):
     scenario = Scenario(("r",), "aot_eager")
     finding = Finding("torch", target.version, "torch.sin", Verdict("disagree", "way", "way", 1, [scenario]), made, True)
     space: dict = {}
-    exec(script(finding).partition("def function")[0], space)
+    exec(re.split(r"^(?:def )?function\b", script(finding), maxsplit=1, flags=re.MULTILINE)[0], space)
     (ours,) = (make_tensor(materialise(recipe), recipe) for recipe in made.inputs.values())
     x = space["x"]
     assert torch.equal(x, ours)
