@@ -8,7 +8,6 @@ none of these shows it, public functions that lead to it are tried, as the libra
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from itertools import chain, islice
 from typing import Any, Optional
 
@@ -115,6 +114,6 @@ def _allowed(target: Target, path: str) -> bool:
 
 def _odd(target: Target, func: str, names: dict[str, Any]) -> bool:
     """Whether a function is internal, deprecated or without a docstring. Operators, methods and what a user lends are none of these."""
-    if any(fnmatchcase(func, pattern) for pattern in (*names.get("internal", ()), *names.get("deprecated", ()))):
+    if target.name in homes() and homes()[target.name].hardly_called(func):
         return True
     return bool(names) and any(func.startswith(f"{space}.") for space in spaces_of(target.language)) and not described(target, func)
