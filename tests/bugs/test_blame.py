@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 
 from gradfuzz.bugs.bug import bugs_of
+from gradfuzz.bugs.severity import FIRST, severity
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.labels import Label
 from tests.bugs.made import made
 
 CAMPAIGN = Path(__file__).with_name("jax_campaign.json")
+KNOWN = Label("known", "one", "https://a")
 RAISES = {"kind": "status", "symptom": "Error division by zero", "rules": ("fft", "mul")}
 
 
@@ -51,6 +53,10 @@ ONE = [
     ("one message from functions that share a helper, which others call as well", [
         calling("irfft", "core", callers=25, **RAISES), calling("hfft", "core", callers=25, **RAISES),
     ]),
+    ("a function that is known to be wrong, and what calls it", [calling("silu", label=KNOWN), calling("swish", "silu")]),
+    ("a function that is known to be wrong at ordinary numbers, and is inexact at others", [
+        calling("silu", label=KNOWN, ordinary=True), calling("silu", kind="accuracy", ordinary=False),
+    ]),
     ("one message from a function and what calls it", [calling("qdwh", **RAISES), calling("polar", "qdwh", **RAISES)]),
 ]  # fmt: skip
 
@@ -87,6 +93,12 @@ TWO = [
     ("a function that is wrong at ordinary numbers, and one in a region", [
         calling("expm1", ordinary=False), calling("boxcox", "expm1"),
     ]),
+    ("a function that is known to be wrong in a region, and at ordinary numbers", [
+        calling("silu", label=KNOWN, ordinary=False), calling("silu", kind="accuracy", ordinary=True),
+    ]),
+    ("an operator that is wrong at ordinary numbers, and what calls it and is right there", [
+        made("torch.sin", rule="SinBackward0", ordinary=True), made("torch.foo", rules=("SinBackward0",), ordinary=False),
+    ]),
     ("nothing known of either", [made("torch.sin"), made("torch.cos")]),
 ]  # fmt: skip
 
@@ -114,6 +126,21 @@ def test_the_function_that_others_call_stands_for_the_bug():
     """However often the others were met: they are consequences."""
     (bug,) = bugs_of([calling("union", "unique", times=9), calling("values", "unique", "union"), calling("unique")])
     assert bug.leading.api == "torch.unique" and bug.id.startswith("bug-unique-")
+
+
+def test_those_that_call_an_operator_and_show_something_else_speak_for_it():
+    operator, caller = made("torch.sin", rule="SinBackward0"), made("torch.foo", rules=("SinBackward0", "MulBackward0"))
+    others = [made(f"torch.{name}", "nonfinite", rules=("SinBackward0", "MulBackward0")) for name in ("bar", "baz", "qux")]
+    together = [{f.api for f in bug.findings} for bug in bugs_of([operator, caller, *others])]
+    assert {operator.api, caller.api} not in together and len(bugs_of([operator, caller])) == 1
+
+
+def test_a_public_name_stands_for_the_bug_before_an_internal_one():
+    internal = made("torch.ops.aten.sin.default", "value", ["inductor direct"], rule="SinBackward0", ordinary=True)
+    public = made("torch.sin", "value", ["inductor reverse"], rule="SinBackward0", ordinary=True)
+    assert [severity(f).grade for f in (internal, public)] == [FIRST, FIRST]
+    (bug,) = bugs_of([internal, public])
+    assert bug.leading.api == "torch.sin"
 
 
 def test_what_a_loop_was_given_stands_for_the_bug():

@@ -136,3 +136,45 @@ def test_it_is_shrunk_for_a_short_while_only(store):
     for met in (FIRST, SECOND, OTHER):
         triage.suspect(met)
     assert [job["seconds"] for job in triage.pool.asked] == [4.0, PUT_OFF_SECONDS, 4.0]
+
+
+INTERNAL = replace(FIRST, api="torch.ops.aten.sin.default")
+
+
+def named(triage):
+    return [(finding.api, finding.times) for finding in triage.store.findings(triage.campaign)]
+
+
+def test_what_stands_under_an_internal_name_gives_way_to_the_same_under_a_public_one(opened):
+    for suspected in (INTERNAL, FIRST, FIRST):
+        opened.suspect(suspected)
+    internal, public = opened.pending.values()
+    assert not internal.put_off and public.put_off and opened.pool.asked[1]["seconds"] == opened.shrink_seconds
+    opened._ready(public, opened._finding(FIRST.api, _seen(FIRST), confirmed=True))
+    assert not named(opened)  # which of the two was faster changes nothing
+    opened._ready(internal, opened._finding(INTERNAL.api, _seen(INTERNAL), confirmed=True))
+    (before,) = opened.store.findings(opened.campaign)
+    assert before.api == INTERNAL.api
+    opened.finish()
+    assert named(opened) == [(FIRST.api, 3)] and not opened.waiting
+    opened.suspect(FIRST)
+    assert named(opened) == [(FIRST.api, 4)] and not opened.waiting
+
+
+def test_what_is_not_seen_under_the_public_name_stays_what_it_is(opened, store):
+    for suspected in (INTERNAL, FIRST):
+        opened.suspect(suspected)
+    internal, public = opened.pending.values()
+    opened._ready(internal, opened._finding(INTERNAL.api, _seen(INTERNAL), confirmed=True))
+    resumed = new(store, opened.campaign)
+    (waiting,) = resumed.pending.values()
+    assert waiting.put_off and waiting.report.api == FIRST.api  # a campaign that goes on still owes it a look
+    opened._ready(public, opened._finding(FIRST.api, _seen(FIRST), confirmed=False))
+    opened.finish()
+    assert named(opened) == [(INTERNAL.api, 2)] and settled(opened) == [FIRST.key]
+
+
+def test_an_internal_name_after_a_public_one_is_the_same_met_again(opened):
+    for suspected in (FIRST, INTERNAL):
+        opened.suspect(suspected)
+    assert list(opened.pending) == [FIRST.key]

@@ -149,9 +149,9 @@ def _weight(finding: Finding) -> tuple[Any, ...]:
     """Which of two findings of one grade is the graver, and the better example of its bug."""
     names = names_of(finding.target)
     return (
+        names.is_internal(finding.api) or names.is_deprecated(finding.api),
         finding.verdict.order, not silent(finding), any(s.way for s in finding.verdict.scenarios), not reverse(finding),
-        not modes_disagree(finding), not finding.proven,
-        names.is_internal(finding.api) or names.is_deprecated(finding.api), finding.label_name not in NEWS, -finding.times,
+        not modes_disagree(finding), not finding.proven, finding.label_name not in NEWS, -finding.times,
         len(finding.api), finding.id,
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import combinations, permutations
 
-from gradfuzz.bugs.blame import by_function, called, calls, given, helpers, one_function
+from gradfuzz.bugs.blame import OF_ALL, by_function, called, calls, given, helpers, one_function
 from gradfuzz.bugs.circumstances import circumstances, mixed_types
 from gradfuzz.bugs.names import names_of, without_dimensions
 from gradfuzz.bugs.severity import EDGE, GRADES, POINT, REGION, Severity, as_shown
@@ -81,13 +81,24 @@ def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
         fits = GRADES.index(ours) >= GRADES.index(theirs) and (theirs is ours or theirs not in (REGION, POINT))
         return fits and root(i) != root(j) and _one_symptom(findings[i], findings[j]) and together(i, j)
 
+    def at_work(key: tuple[str, ...], j: int) -> bool:
+        """Whether what is wrong with an operator shows in what is made of it: in a good part of the functions that were found to call it.
+
+        An operator that is wrong when it is called in one way, which hardly anybody does, is right in those that are called otherwise.
+        """
+        users = [i for i in alike[key] if key[1] == "wrong" and i != j]
+        showing = {findings[i].api for i in users if _one_symptom(findings[i], findings[j]) and not _right_there(findings[i], findings[j])}
+        return len(showing) >= OF_ALL * len({findings[i].api for i in users})
+
+    operates = cache(at_work)
     explained: set[int] = set()
     while True:
         parts: dict[int, set[int]] = {}  # of groups, those whose operator, or function, they may be wrong because of
         for key, pairs in callees:
             for i, j in pairs:
-                if key == keys[j][0] != keys[i][0] and not _of_many(findings[j]) and explains(i, j):
-                    parts.setdefault(root(i), set()).add(root(j))
+                if key == keys[j][0] != keys[i][0] and not _of_many(findings[j]) and explains(i, j) and operates(key, j):
+                    if not _right_there(findings[i], findings[j]):
+                        parts.setdefault(root(i), set()).add(root(j))
         for i, j in called(findings):
             if explains(i, j) and _explains(findings[j].verdict, findings[i].verdict):
                 parts.setdefault(root(i), set()).add(root(j))
@@ -141,6 +152,12 @@ def _one_symptom(composite: Finding, operator: Finding) -> bool:
     if "says" in (_cause(composite)[0], _cause(operator)[0]) and _cause(composite) != _cause(operator):
         return False
     return kinds[0] == kinds[1] and _complex(composite) == _complex(operator) and composite.label in (None, operator.label)
+
+
+def _right_there(composite: Finding, operator: Finding) -> bool:
+    """Whether a composite is right where the operator is wrong, at ordinary numbers: then it is wrong for another reason elsewhere."""
+    wrong = _cause(composite)[0] == _cause(operator)[0] == "wrong"
+    return wrong and operator.ordinary is True and composite.ordinary is False
 
 
 def _complex(finding: Finding) -> bool:
@@ -324,7 +341,10 @@ def one_formula(a: Finding, b: Finding) -> bool:
     if ("says", "") in (_cause(a)[:2], _cause(b)[:2]) and not _one_operator(a, b):
         return False  # words that many formulas may say
     if a.label is not None or b.label is not None:
-        return _explained(a, b)  # a label says what it is about: what it was not given to has another cause, or follows from it
+        # A label says what it is about: what it was not given to has another cause, or follows from it, as what calls it does.
+        labelled, other = (a, b) if a.label is not None else (b, a)
+        called_by = calls(other, labelled) and a.verdict.order == b.verdict.order and _cause(a)[0] == _cause(b)[0]
+        return _explained(a, b) or called_by or _wrong_anyway(labelled, other)
     if "wrong" not in (_cause(a)[0], _cause(b)[0]):
         return True
     first, second = sorted((a, b), key=lambda f: f.verdict.order)
@@ -364,6 +384,14 @@ def _explained(a: Finding, b: Finding) -> bool:
         return True
     low, high = sorted((a, b), key=lambda f: f.verdict.order)
     return low.label is not None and low.verdict.order < high.verdict.order and _explains(low.verdict, high.verdict)
+
+
+def _wrong_anyway(known: Finding, other: Finding) -> bool:
+    """Whether a number of a function is off at special inputs, where one is at ordinary ones, in the same modes: it is so anywhere."""
+    numbers = all(COARSER.get(f.kind, f.kind) == GRADIENT and _cause(f)[0] == "wrong" for f in (known, other))
+    alike = numbers and one_function(known, other) and _complex(known) == _complex(other)
+    same = {s.modes for s in known.verdict.scenarios} == {s.modes for s in other.verdict.scenarios}
+    return alike and same and known.ordinary is True and other.ordinary is False
 
 
 def _explains(low: Verdict, high: Verdict) -> bool:

@@ -33,6 +33,8 @@ ABOUT_NUMBERS = (GRADIENT, ACCURACY, NONFINITE, KINK, PRECISION, WAY, TAIL)
 DISMISSED_OFTEN = 3
 # What is most likely another sight of what was met before stands behind its example: it need not be the smallest. Seconds of shrinking.
 PUT_OFF_SECONDS = 1.0
+# What was met under a name that hardly anybody calls and then under a public one is looked into once more: the key's end meanwhile.
+BY_ANOTHER_NAME = " by another name"
 DEATHS = "process"  # the oracle of what took its process down, which has a post-mortem instead
 # Of all the work on a finding, the part that is its short script and what lies around it.
 POLISH = 0.5
@@ -89,7 +91,8 @@ class Triage:
     Which findings there are must not depend on which confirmation was faster. So cases are settled in the order in which they were
     suspected, and what a case turns out to be takes in whatever was suspected under that key and still waits. A suspicion whose probable
     cause was met before, at this order or below, is put off: it is looked into when nothing else waits to be, and settled when the search
-    is over, after all others. Findings are polished in their `order`: those that people open first.
+    is over, after all others. So is what was met first under a name that hardly anybody calls, when somebody meets it under a public one:
+    if it is the same there, that finding takes the other's place. Findings are polished in their `order`: those that people open first.
     """
 
     def __init__(
@@ -103,6 +106,8 @@ class Triage:
         self.aliases = store.aliases(campaign)  # a key whose finding turned out to be another's
         self.pending: dict[str, Case] = {}  # in the order in which they were suspected
         self._causes: dict[str, int] = {}  # the lowest order at which each was met
+        self._poor: set[str] = set()  # keys of what stands under a name that hardly anybody calls
+        self._names: dict[str, str] = {}  # the API of each finding, by its id
         for key in (*self.known, *self.aliases):
             self._met_before(key)
         self._finishing = False
@@ -163,6 +168,7 @@ class Triage:
             with contextlib.suppress(ProgramError):
                 self._begin(case.key, case.report.check(language))
         for finding in self.store.findings(self.campaign):
+            self._named(self.aliases.get(finding.key, finding.key), finding)
             if finding.confirmed and finding.short is None and finding.landscape is None and finding.verdict.oracle != DEATHS:
                 self._polish(finding)
         for number, question in self.store.questions(self.campaign).items():
@@ -200,10 +206,32 @@ class Triage:
     def _meet(self, key: str, report: Suspicion | Death) -> None:
         key = self.aliases.get(key, key)
         if key in self.known or key in self.pending:
+            better = f"{key}{BY_ANOTHER_NAME}"
+            if self._is_better_named(key, report) and not (better in self.pending or better in self.aliases):
+                self.store.suspect(self.campaign, better, report)
+                self._begin(better, report)
+                return
             self.store.met_again(self.campaign, key)
         else:
             self.store.suspect(self.campaign, key, report)
             self._begin(key, report)
+
+    def _is_better_named(self, key: str, report: Suspicion | Death) -> bool:
+        """Whether a suspicion has a public name for what stands, or is looked into, under one that hardly anybody calls."""
+        seen = isinstance(report, Suspicion) and report.verdict.oracle != REFERENCE
+        return seen and key in self._poor and not home_of(self.launch.target).hardly_called(report.api)
+
+    def _named(self, key: str, finding: Finding) -> None:
+        """A finding stands under a name from now on."""
+        self._names[finding.id] = finding.api
+        (self._poor.add if self._is_poor(finding) else self._poor.discard)(key)
+
+    def _is_poor(self, finding: Finding) -> bool:
+        return home_of(self.launch.target).hardly_called(finding.api) or finding.api.rsplit(".", 1)[-1] in finding.hidden
+
+    def _replaces(self, final: str, finding: Finding) -> bool:
+        """Whether a finding is what is known under another name, and its own is the better one."""
+        return finding.confirmed and bool(self.known.get(final)) and final in self._poor and not self._is_poor(finding)
 
     def _met_before(self, key: str) -> bool:
         """Whether the probable cause of a key was met before, at its order or below; from now on it was."""
@@ -216,14 +244,17 @@ class Triage:
         return known <= order
 
     def _begin(self, key: str, report: Suspicion | Death) -> None:
-        case = self.pending[key] = Case(key, report, self._met_before(key))
+        again = key.endswith(BY_ANOTHER_NAME)
+        case = self.pending[key] = Case(key, report, again or self._met_before(key))
+        if home_of(self.launch.target).hardly_called(report.api):
+            self._poor.add(key)
         if isinstance(report, Death):
             self.desk.take(report)
             return
         if report.verdict.oracle == REFERENCE:
             self._again(case, report)
             return
-        self._confirm(case, report, min(self.shrink_seconds, PUT_OFF_SECONDS) if case.put_off else self.shrink_seconds)
+        self._confirm(case, report, min(self.shrink_seconds, PUT_OFF_SECONDS) if case.put_off and not again else self.shrink_seconds)
 
     def _confirm(self, case: Case, suspicion: Suspicion, seconds: float) -> None:
         case.job = self.pool.submit(
@@ -263,7 +294,8 @@ class Triage:
         else:
             seen = Confirmed.from_json(answer)
         finding = self._finding(seen.api or suspicion.api, seen, confirmed=answer is not None)
-        if not finding.confirmed or self.known.get(self._final(case, finding)):
+        final = self._final(case, finding)
+        if not finding.confirmed or (self.known.get(final) and not self._replaces(final, finding)):
             self._ready(case, finding)
         elif finding.kind in ABOUT_NUMBERS and finding.verdict.order:
             self._ask(case, finding)
@@ -319,7 +351,8 @@ class Triage:
 
     def _final(self, case: Case, finding: Finding) -> str:
         """What a case's finding is filed under: once shrunk it may be the same as another. The unconfirmed keep their keys."""
-        return self.aliases.get(finding.key, finding.key) if finding.confirmed else case.key
+        own = case.key[: -len(BY_ANOTHER_NAME)] if case.key.endswith(BY_ANOTHER_NAME) else case.key
+        return self.aliases.get(finding.key, finding.key) if finding.confirmed else self.aliases.get(own, own)
 
     def _settle_in_turn(self) -> None:
         if self._settled(put_off=False) and self._finishing:
@@ -337,8 +370,8 @@ class Triage:
 
     def _settle(self, case: Case, finding: Finding) -> None:
         final = self._final(case, finding)
-        filed = None
-        if final not in self.known or (finding.confirmed and not self.known[final]):
+        filed, replaced = None, self._replaces(final, finding)
+        if replaced or final not in self.known or (finding.confirmed and not self.known[final]):
             filed = replace(finding.filed(final), campaign=self.campaign)
         times = self.store.settle(self.campaign, case.key, final, filed)
         for key in (case.key, final):
@@ -348,16 +381,22 @@ class Triage:
         if case.key != final:
             self.aliases[case.key] = final
         if filed is not None:
+            self._named(final, filed)
             self._dismissed[final] += filed.dismissed
             if not filed.dismissed or self._dismissed[final] >= DISMISSED_OFTEN:
                 self.known[final] = filed.confirmed
             if filed.confirmed:
-                self.found(replace(filed, times=times))
+                if not replaced:
+                    self.found(replace(filed, times=times))
                 if not isinstance(case.report, Death):
                     self._polish(filed)
 
     def _polish(self, finding: Finding) -> None:
-        self.writing.polish(finding, lambda polished: self.store.refine(self.campaign, polished))
+        def refine(polished: Finding) -> None:
+            if self._names.get(polished.id) == polished.api:  # else another one has taken its place
+                self.store.refine(self.campaign, polished)
+
+        self.writing.polish(finding, refine)
 
     def collect(self) -> None:
         """Take in what was found out on the side: proofs, and post-mortems, of which there is one desk, so that they come in turn."""
@@ -376,5 +415,8 @@ class Triage:
         self.desk.close()
         self.inquiries.close()
         for case in list(self.pending.values()):
-            if case.finding is not None and self.pending.get(case.key) is case:
-                self._settle(case, case.finding)
+            finding = case.finding
+            if finding is None or self.pending.get(case.key) is not case:
+                continue
+            if finding.confirmed or self._final(case, finding) in (case.key, *self.known):  # else what it is another name for still waits
+                self._settle(case, finding)

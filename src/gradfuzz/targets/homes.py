@@ -13,6 +13,7 @@ import json
 import re
 import sys
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
@@ -69,6 +70,11 @@ class Home:
         matches = (re.fullmatch(pattern, path) for pattern in self.data("names").get("functions", ()))
         name = next((match["name"] for match in matches if match), path.rsplit(".", 1)[-1])
         return name.replace("_", "").lower()
+
+    def hardly_called(self, path: str) -> bool:
+        """Whether an API is internal or there for old programs, as names.json has it: people call something else in its place."""
+        names = self.data("names")
+        return any(fnmatchcase(path, pattern) for pattern in (*names.get("internal", ()), *names.get("deprecated", ())))
 
     def language(self, modules: tuple[str, ...] = ()) -> Language:
         """What Programs for this library may say; `modules` are the user's own."""

@@ -92,12 +92,16 @@ class Text:
 
     def __init__(self, language: Language) -> None:
         self._roots = {language.modules.get(root, root) for root in language.roots()}
-        self._public: set[CodeType] = set()
+        self._public: dict[CodeType, list[str]] = {}  # by which names each is called
         self._callers: dict[CodeType, set[CodeType]] = {}
         self.callees: dict[CodeType, list[CodeType]] = {}
         self.names: dict[CodeType, str] = {}
-        pending = [function for space in _spaces(language) for function in map(self._plain, _members(space)) if function is not None]
-        self._public.update(function.__code__ for function in pending)
+        members = ((path, self._plain(value)) for name, space in _spaces(language) for path, value in _members(name, space))
+        pending: list[FunctionType] = []
+        for path, function in members:
+            if function is not None:
+                self._public.setdefault(function.__code__, []).append(path)
+                pending.append(function)
         while pending:
             function = pending.pop()
             code = function.__code__
@@ -117,6 +121,24 @@ class Text:
             _, _, method = api.partition(".")
             return [code for code in self._public if code.co_name == method]
         return [] if function is None or LOCAL in function.__qualname__ else [function.__code__]
+
+    def callers(self, api: str, language: Language, name: str) -> Iterator[str]:
+        """Public names of what leads to an API, the nearest first: its own function's, where it has one, then of those that name it.
+
+        What is compiled has no function. Then whoever says its name calls it: the part of its path that has `name` in it.
+        """
+        found = dict.fromkeys(self.own(api, language) or self._naming(api, name))
+        pending = list(found)
+        for code in pending:
+            yield from self._public.get(code, ())
+            fresh = sorted(self._callers.get(code, set()) - found.keys(), key=lambda caller: self.names[caller])
+            found.update(dict.fromkeys(fresh))
+            pending.extend(fresh)
+
+    def _naming(self, api: str, name: str) -> list[CodeType]:
+        parts = [part for part in api.split(".") if name in part.replace("_", "").lower()]
+        naming = [code for code in self.callees if any(part in nested.co_names for nested in _with_nested(code) for part in parts)]
+        return sorted(naming, key=lambda code: self.names[code]) if len(naming) <= MOST_CALLERS else []
 
     def leading(self, code: CodeType) -> int:
         """How many public functions lead to one, itself included; counted until they are too many."""
@@ -174,21 +196,21 @@ def _with_nested(code: CodeType) -> Iterator[CodeType]:
             yield from _with_nested(constant)
 
 
-def _spaces(language: Language) -> Iterator[Any]:
-    """The modules that Programs may call into."""
+def _spaces(language: Language) -> Iterator[tuple[str, Any]]:
+    """The modules that Programs may call into, by name."""
     for space in language.namespaces:
         try:
-            yield from _matching(space) if "*" in space else [namespace(space, language.modules)]
+            yield from _matching(space) if "*" in space else [(space, namespace(space, language.modules))]
         except Exception:  # this release lacks it
             continue
 
 
-def _matching(glob: str) -> list[ModuleType]:
-    return [module for name, module in list(sys.modules.items()) if fnmatchcase(name, glob) and module is not None]
+def _matching(glob: str) -> list[tuple[str, ModuleType]]:
+    return [(name, module) for name, module in list(sys.modules.items()) if fnmatchcase(name, glob) and module is not None]
 
 
-def _members(space: Any) -> Iterator[Any]:
+def _members(path: str, space: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(space, ModuleType):
-        yield from (getattr(space, name, None) for name in dir(space) if not name.startswith("_"))
+        yield from ((f"{path}.{name}", getattr(space, name, None)) for name in dir(space) if not name.startswith("_"))
     else:
-        yield space
+        yield path, space

@@ -114,6 +114,13 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
                 known[text] = seen(program, how)[1] is not None
             return known[text]
 
+        def through(program: Program) -> bool:
+            """Whether it shows by the rule that was suspected, where one was: a function that calls another may be wrong by itself."""
+            examination, verdict = seen(program, how) if time.process_time() < deadline else (None, None)
+            if examination is None or verdict is None or not suspicion.rule:
+                return verdict is not None
+            return suspicion.rule in (examination.rule_of(verdict), *_rules(examination))
+
         def smaller(program: Program, api: str = suspicion.api) -> Program:
             return shrink_program(program, shows, lambda: time.process_time() < deadline, api)
 
@@ -122,7 +129,7 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
         near = next(filter(shows, neighbours(smallest, shares_of_one(target, smallest))), None)
         if near is not None and not is_ordinary(smallest):
             smallest = smaller(near)  # it shows at what people compute with: that is the example
-        api, named = by_itself(target, *public(target, suspicion.api, smallest, shows), shows)
+        api, named = by_itself(target, *public(target, suspicion.api, smallest, shows, through), shows)
         smallest = presentable(target, api, smaller(named, api) if named != smallest else smallest, shows)
         return Smallest(smallest, tuple(kept), api, near is not None)
 
