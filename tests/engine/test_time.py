@@ -75,7 +75,7 @@ class Suspecting:
 
     put_off, asked, wondered, inquiries = 0, Counter(), Counter(), SimpleNamespace(spent={}, waiting=0)
     desk = SimpleNamespace(cpu=0.0, allow=lambda spent: None)
-    done = owed = unpolished = 0
+    unpolished = 0
 
     def __init__(self, clock, until):
         self.clock, self.until, self.finished = clock, until, None
@@ -88,6 +88,9 @@ class Suspecting:
 
     def finish(self):
         self.finished = self.clock.now
+
+    def owed(self, spent):
+        return 0.0
 
     def handle(self, event): ...
     def collect(self): ...
@@ -156,7 +159,7 @@ def test_suspicions_get_more_of_the_workers_where_the_last_part_is_too_short_for
     pool = Pool(Clock())
     pool.jobs.took({"urgent": True}, 40.0)
     opened = SimpleNamespace(pool=pool, config=None, watcher=None, store=None, number=1)
-    triage = SimpleNamespace(done=20, owed=undone)
+    triage = SimpleNamespace(owed=lambda spent: undone * spent / 20)
     assert Engine(opened, State("mutants", 0.0, 200.0))._behind(triage) is hurried  # two seconds each, and forty at the end
     assert not Engine(opened, State("mutants", 0.0, None))._behind(triage)
 
@@ -169,7 +172,7 @@ def test_the_search_ends_earlier_where_more_is_suspected_than_usual(undone, minu
     pool.jobs.took({"urgent": True}, 40.0)
     opened = SimpleNamespace(pool=pool, config=None, watcher=None, store=None, number=1)
     searching = Engine(opened, State("mutants", clock.now, clock.now + 1800.0))
-    searching.triage = SimpleNamespace(done=20, owed=undone, unfinished=True)
+    searching.triage = SimpleNamespace(owed=lambda spent: undone * spent / 20, unfinished=True)
     end = clock.now + 1800.0 - 60 * minutes
     clock.now = end - 1.0
     assert not searching._searched()

@@ -47,6 +47,16 @@ def test_compiled_functions_and_what_a_decorator_puts_in_their_place_have_nothin
     assert passed(torch_target, "torch.nn.functional.adaptive_max_pool1d", "torch.nn.functional.adaptive_max_pool1d(x, 2)") == {}
 
 
+def test_of_a_compiled_function_the_text_of_the_library_is_not_read(torch_target, monkeypatch):
+    def read(language):
+        raise AssertionError("it takes longer than all else that is asked of the process")
+
+    monkeypatch.setattr("gradfuzz.findings.inside.calls.Text", read)
+    assert passed(torch_target, "torch.sin", "torch.sin(x)") == {}
+    with pytest.raises(AssertionError):
+        passed(torch_target, "torch.nn.functional.gaussian_nll_loss", "torch.nn.functional.gaussian_nll_loss(x, x, x)")
+
+
 def test_functions_of_python_are_run_where_that_costs_nothing(torch_target):
     found = passed(torch_target, "torch.nn.functional.gaussian_nll_loss", "torch.nn.functional.gaussian_nll_loss(x, x, x)")
     assert found == {"gaussian_nll_loss": 1}

@@ -39,3 +39,7 @@ def test_what_keeps_it_from_being_imported_is_said():
         Each(broken)
     with pytest.raises(TargetError, match="importing it ends"):
         Each(lambda: os.kill(os.getpid(), signal.SIGKILL))
+
+
+def test_a_library_of_which_nothing_can_be_read_is_none_the_worse_for_it():
+    Once(loading([])).warm_up()

@@ -40,8 +40,6 @@ LEFT = 0.5
 KEEP_EVERY = 2.0
 # While workers have mutants their answers wake us. At the end, where the reference's answers are what is waited for, nobody does.
 SOON = 0.02
-# What looking into a suspicion costs is known when so many were looked into.
-A_FEW = 5
 
 
 class Session:
@@ -296,7 +294,7 @@ class Engine:
 
     def _owed(self, triage: Triage) -> float:
         """Seconds of the processor that what is suspected and found will take, at what it has cost so far."""
-        return triage.owed * self.pool.jobs.spent_urgently / triage.done if triage.done >= A_FEW else 0.0
+        return triage.owed(self.pool.jobs.spent_urgently)
 
     def _keep(self, store: Store) -> None:
         self._kept = time.monotonic()

@@ -36,8 +36,8 @@ PUT_OFF_SECONDS = 1.0
 # What was met under a name that hardly anybody calls and then under a public one is looked into once more: the key's end meanwhile.
 BY_ANOTHER_NAME = " by another name"
 DEATHS = "process"  # the oracle of what took its process down, which has a post-mortem instead
-# Of all the work on a finding, the part that is its short script and what lies around it.
-POLISH = 0.5
+# What a case costs is known when so many were looked into, and what polishing costs when so many findings were polished.
+A_FEW = 5
 
 
 class Pending(Protocol):
@@ -115,7 +115,7 @@ class Triage:
         self.inquiries = Inquiries(launch.target, pool, Desk())
         self.asked: Counter[str] = Counter()  # what the reference said to suspicions: proven, refuted, silent
         self.wondered: Counter[str] = Counter()  # what it said where nothing was suspected
-        self.done = 0  # cases of which all is known
+        self.done = self._found = 0  # cases of which all is known, and those of them that are findings
         self._dismissed: Counter[str] = Counter()  # by key
         self._confirming: dict[int, Case] = {}  # by job
         self.writing = Writing(pool, order)
@@ -139,10 +139,22 @@ class Triage:
         """Whether anything waits to be looked into or to be polished."""
         return bool(self.waiting or self.unpolished)
 
-    @property
-    def owed(self) -> float:
-        """As how many of the cases that are done what is still to be done will take workers."""
-        return self.undone + POLISH * self.unpolished
+    def owed(self, spent: float) -> float:
+        """Seconds of the processor that what is suspected and found will still take, at what it has cost so far: `spent`, all of it.
+
+        A finding that waits for its turn to be settled will be polished as those that are, and so will what suspicions turn out to be.
+        """
+        if self.done < A_FEW:
+            return 0.0
+        each = max(0.0, spent - self.writing.spent) / self.done
+        polish = self.writing.spent / self.writing.polished if self.writing.polished >= A_FEW else each
+        ready = sum(self._will_be_found(case) for case in self.pending.values())
+        return self.undone * (each + self._found / self.done * polish) + (ready + self.unpolished) * polish
+
+    def _will_be_found(self, case: Case) -> bool:
+        """Whether a case has a finding that nobody has had, and waits for its turn."""
+        finding = case.finding
+        return finding is not None and finding.confirmed and not self.known.get(self._final(case, finding))
 
     @property
     def put_off(self) -> int:
@@ -347,6 +359,7 @@ class Triage:
         """All is known of a case that will be."""
         case.finding = finding
         self.done += 1
+        self._found += finding.confirmed
         self._settle_in_turn()
 
     def _final(self, case: Case, finding: Finding) -> str:

@@ -83,6 +83,7 @@ class Writing:
         self._waiting: dict[str, Work] = {}  # to be polished, by the finding's id
         self._known: list[Finding] = []  # all that were ever to be
         self._ranks: dict[str, int] = {}  # by id, as far as they were put in order
+        self.spent, self.polished = 0.0, 0  # seconds of the processor that polishing took, and how many findings it was done to
 
     def prove(self, finding: Finding, ended: Callable[[Finding], None]) -> None:
         self._go_on(Work(finding, proving(finding), ended), None)
@@ -105,6 +106,7 @@ class Writing:
         try:
             do, fields = next(work.steps) if answer is None else work.steps.send(answer)
         except StopIteration as end:
+            self.polished += work.polish
             work.ended(end.value)
             return
         job = self.pool.submit(
@@ -117,6 +119,7 @@ class Writing:
         """Whether the event was an answer to one of these jobs; then it is taken in."""
         at = self._at.pop(event.job["id"], None)
         if at is not None:
+            self.spent += event.data.get("spent", 0.0) if at[0].polish else 0.0
             self._go_on(at[0], event.data)
             self._begin()
         return at is not None

@@ -9,8 +9,8 @@ from typing import Any
 Job = dict[str, Any]
 # Of the workers' time, what urgent jobs may take while there are others to run, and what part of the workers they may have at a time.
 URGENT_SHARE = 0.15
-# The same where more waits than could be done in time.
-HURRIED_SHARE = 0.3
+# The same where more waits than could be done in time: what else would be suspected then, nobody would look into.
+HURRIED_SHARE = 0.5
 URGENT_WORKERS = 0.5
 # Of so many urgent jobs one is of those that were put off: where much is found there is always something more urgent.
 PUT_OFF_EVERY = 4

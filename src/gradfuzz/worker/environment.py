@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ def environment() -> dict[str, str]:
     return {name: said for name, said in found.items() if said}
 
 
+@lru_cache(maxsize=1)
 def _processor() -> str:
     try:
         lines = _CPUS.read_text(encoding="utf-8", errors="replace").splitlines()

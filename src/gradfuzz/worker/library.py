@@ -16,6 +16,7 @@ from gradfuzz.errors import GradfuzzError, TargetError
 from gradfuzz.oracles.excuses.base import all_excuses
 from gradfuzz.targets.base.protocol import Target
 from gradfuzz.targets.homes import Home, load_target
+from gradfuzz.worker.rehearsal import rehearse
 
 Traits = dict[str, Any]
 
@@ -33,10 +34,11 @@ class Once:
         return self.target
 
     def warm_up(self) -> None:
-        """Import what workers to come will need."""
+        """Import and read what workers to come will need."""
         if hasattr(self.target, "warm_up"):
             self.target.warm_up()  # see Warming
-            gc.freeze()
+        rehearse(self.target)
+        gc.freeze()
 
 
 class Each:

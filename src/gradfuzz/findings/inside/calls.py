@@ -37,6 +37,8 @@ def calls(target: Target, api: str, program: Program) -> list[tuple[str, int]]:
 
     Functions that a call is given come next, however many lead to them. None where the API is no function of Python's.
     """
+    if _is_compiled(api, target.language):
+        return []  # the library's text need not be read for it
     text = Text(target.language)
     own = text.own(api, target.language)
     seen = _seen(target, program) if own else {}
@@ -87,11 +89,25 @@ def _computed(given: Any) -> bool:
         return False
 
 
+def _is_compiled(api: str, language: Language) -> bool:
+    """Whether an API is known to be no function of Python's; of a tensor's method nobody knows yet which function it may be."""
+    try:
+        function = _plain(resolve(api, language), _roots(language))
+    except ProgramError:
+        return False
+    return function is None or LOCAL in function.__qualname__
+
+
+def _roots(language: Language) -> set[str]:
+    """The packages that are the library's own."""
+    return {language.modules.get(root, root) for root in language.roots()}
+
+
 class Text:
     """Who names whom among a library's functions of Python's, beginning with the public ones."""
 
     def __init__(self, language: Language) -> None:
-        self._roots = {language.modules.get(root, root) for root in language.roots()}
+        self._roots = _roots(language)
         self._public: dict[CodeType, list[str]] = {}  # by which names each is called
         self._callers: dict[CodeType, set[CodeType]] = {}
         self.callees: dict[CodeType, list[CodeType]] = {}
@@ -171,22 +187,26 @@ class Text:
                 yield callee
 
     def _plain(self, value: Any) -> Optional[FunctionType]:
-        """The library's function behind decorators; None where there is none."""
-        for _ in range(DECORATORS):
-            if isinstance(value, partial):
-                value = value.func
-                continue
-            if value is None or isinstance(value, (type, ModuleType)):
-                return None
-            try:
-                inner = getattr(value, "__wrapped__", None) or getattr(value, "__func__", None)
-            except Exception:  # whatever a library's objects make of the question
-                return None
-            if inner is None:
-                own = isinstance(value, FunctionType) and str(value.__module__).partition(".")[0] in self._roots
-                return value if own else None
-            value = inner
-        return None
+        return _plain(value, self._roots)
+
+
+def _plain(value: Any, roots: set[str]) -> Optional[FunctionType]:
+    """The library's function behind decorators; None where there is none."""
+    for _ in range(DECORATORS):
+        if isinstance(value, partial):
+            value = value.func
+            continue
+        if value is None or isinstance(value, (type, ModuleType)):
+            return None
+        try:
+            inner = getattr(value, "__wrapped__", None) or getattr(value, "__func__", None)
+        except Exception:  # whatever a library's objects make of the question
+            return None
+        if inner is None:
+            own = isinstance(value, FunctionType) and str(value.__module__).partition(".")[0] in roots
+            return value if own else None
+        value = inner
+    return None
 
 
 def _with_nested(code: CodeType) -> Iterator[CodeType]:

@@ -95,9 +95,7 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
     if seconds:
         suspicion = _at_its_order(target, suspicion)
     options, wanted = suspicion.options, mark(suspicion.verdict)
-    # The processor's time: what else the computer does must not change which Program is the smallest.
     compiles = any(target.ways[s.way].compiles for s in suspicion.verdict.scenarios if s.way in target.ways)
-    deadline = time.process_time() + seconds * (COMPILED_FACTOR if compiles else 1)
 
     def seen(program: Program, how: Options = options) -> tuple[Examination, Verdict | None]:
         examination = examine(target, program, how)
@@ -133,18 +131,33 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
         smallest = presentable(target, api, smaller(named, api) if named != smallest else smallest, shows)
         return Smallest(smallest, tuple(kept), api, near is not None)
 
-    examination, verdict = seen(suspicion.mutant)
-    if verdict is None:
+    judged: dict[str, tuple[Examination, Verdict | None]] = {}
+
+    def wholly(program: Program) -> tuple[Examination, Verdict | None]:
+        """A Program judged with all effort and in all scenarios, once."""
+        text = repr(program)
+        if text not in judged:
+            judged[text] = seen(program)
+        return judged[text]
+
+    # All effort at first, too, but in the scenarios that show it: the others are asked where it is smallest.
+    narrow = replace(_cheaper(options, suspicion.verdict), effort=options.effort) if seconds else options
+    again = wholly(suspicion.mutant) if narrow == options else seen(suspicion.mutant, narrow)
+    if again[1] is None and wholly(suspicion.mutant)[1] is None:
         return None
     began, found = time.process_time(), Smallest(suspicion.mutant, suspicion.edits, suspicion.api)
+    # The processor's time: what else the computer does must not change which Program is the smallest.
+    deadline = began + seconds * (COMPILED_FACTOR if compiles else 1)
     # What little effort makes small may turn out to be nothing when all is asked: then it takes all of it from the start.
     for how in (_cheaper(options, suspicion.verdict), options) if seconds else ():
         smallest = shrunk(how)
-        at_smallest, shown = seen(smallest.program)
-        if shown is not None:
-            found, examination, verdict = smallest, at_smallest, shown
+        if wholly(smallest.program)[1] is not None:
+            found = smallest
             break
     shrinking = time.process_time() - began
+    examination, verdict = wholly(found.program)
+    if verdict is None:
+        return None
     point = examination.trial.point if examination.trial is not None else None
     outputs = examination.trial.direct if examination.trial is not None else []
     rule = examination.rule_of(verdict)
@@ -215,15 +228,29 @@ def _explains(lower: Verdict, higher: Verdict) -> bool:
     return higher.oracle == "status" or any(s.modes[: lower.order] in wrong for s in higher.scenarios)
 
 
+def _beneath(options: Options, verdict: Verdict) -> Options:
+    """Little effort, in the scenarios that may be why a number is wrong above and those that they stand on (see `_explains`)."""
+    cheaper = replace(options, effort=SEARCHING)
+    if options.scenarios is not None or verdict.oracle == "status":
+        return cheaper
+    explaining = {Scenario(s.modes[:n]) for s in verdict.scenarios for n in range(1, verdict.order)}
+    return replace(cheaper, scenarios=frozenset(explaining | {pure("r", n) for n in range(1, options.order)}))
+
+
 def _at_its_order(target: Target, suspicion: Suspicion) -> Suspicion:
     """The suspicion at the order below, where what is wrong in it shows there at ordinary numbers: nobody needs a third derivative then."""
     verdict = suspicion.verdict
     if verdict.order < LOWEST_HIGH or any(s.way for s in verdict.scenarios):
         return suspicion
     below = replace(suspicion.options, order=verdict.order - 1)
-    cheaper = replace(below, effort=SEARCHING)
+
+    def explaining(program: Program, how: Options) -> Verdict | None:
+        found = examine(target, program, how).findings
+        return next((v for v in found if v.kind == verdict.kind and _explains(v, verdict)), None)
+
     for program in neighbours(suspicion.mutant, shares_of_one(target, suspicion.mutant)):
-        for found in examine(target, program, cheaper).findings:
-            if found.kind == verdict.kind and _explains(found, verdict):
-                return replace(suspicion, seed=program, edits=(), options=below, verdict=found)
+        # What it is called hangs on all scenarios that show it.
+        found = explaining(program, _beneath(below, verdict)) and explaining(program, replace(below, effort=SEARCHING))
+        if found is not None:
+            return replace(suspicion, seed=program, edits=(), options=below, verdict=found)
     return suspicion
