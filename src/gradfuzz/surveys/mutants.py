@@ -243,7 +243,8 @@ class Mutants:
     def _depth(self, batch: Batch) -> Depth:
         funcs = [call.func for call in self._program(batch.seed_index).calls()] if self.depths.choice.ways else []
         designed = batch.cover is not None
-        return self.depths.batch(batch.number, funcs, batch.shown, batch.deep, batch.glance, batch.swept, designed, batch.dear)
+        depth = self.depths.batch(batch.number, funcs, batch.shown, batch.deep, batch.glance, batch.swept, designed, batch.dear)
+        return replace(depth, families=batch.families)
 
     def _task(self, running: Running) -> Task:
         batch, seed = running.batch, self.seeds[running.batch.seed_index]
