@@ -249,7 +249,7 @@ class Schedule:
         self._plan(index, 0, SWEPT_WAYS, swept=True)
 
     def _rest_of_families(self) -> None:
-        """All have been looked at: the turns that are left and the other families of all designs, one of the ones after one of the others."""
+        """All have been looked at: the turns that are left, each after the other families of one design."""
         looked = [batch.seed_index for batch in self._first if batch.families == OWN_FAMILY]
         turns = [index for index in self._swept() if index not in self._turned]
         for index, turn in zip_longest(looked, turns):
