@@ -16,7 +16,7 @@ from gradfuzz.program import parse
 from gradfuzz.store import Lesson
 from gradfuzz.surveys.depth import DEEP_BATCH_EVERY, SWEPT_WAYS
 from gradfuzz.surveys.mutants import Running
-from gradfuzz.surveys.schedule import MOST_GROWN_OF_API, ROUND, Schedule, round_for
+from gradfuzz.surveys.schedule import MOST_GROWN_OF_API, OTHER_FAMILIES, OWN_FAMILY, ROUND, Schedule, round_for
 from gradfuzz.targets.homes import language_for
 from gradfuzz.worker.depth import Depth
 
@@ -46,9 +46,10 @@ def test_the_first_round_looks_at_every_seed_itself():
 
 def test_where_shapes_are_dear_a_glance_at_every_api_comes_before_whole_families():
     size, names = 8, set(APIS)
-    batches = run(Schedule(APIS, 0, family=size), len(names) + 2 * ROUND, dull)
-    first, later = batches[: len(names)], batches[len(names) :]
-    assert {APIS[b.seed_index] for b in first} == names
+    batches = run(Schedule(APIS, 0, family=size), 2 * len(names) + 2 * ROUND, dull)
+    first, later = batches[: 2 * len(names)], batches[2 * len(names) :]
+    for part, families in ((first[: len(names)], OWN_FAMILY), (first[len(names) :], OTHER_FAMILIES)):
+        assert {APIS[b.seed_index] for b in part} == names and all(b.families == families for b in part)
     assert all(b.glance and b.start == 0 and b.count < size for b in first)
     assert not any(b.glance for b in later) and all(b.mutants % size == 0 for b in later if b.cover is None)
     seen = {b.seed_index for b in first}
@@ -246,8 +247,8 @@ def test_every_operator_is_looked_at_before_any_has_a_second_look_by_another_nam
     schedule = Schedule([], 0, family, sweep=True, last=False, names=names)
     for part in parts:
         schedule.grow(part, last=part is parts[-1])
-    planned = run(schedule, 8 + 4, dull)
-    looked = [schedule.apis[b.seed_index] for b in planned if not b.swept]
+    planned = run(schedule, 8 + 4 + (0 if family == 1 else 8), dull)
+    looked = [schedule.apis[b.seed_index] for b in planned if not b.swept and b.families != OTHER_FAMILIES]
     assert looked[0] == "lib.add" and set(looked[1:3]) == {"lib.mul", "lib.sub"} and len(set(looked)) == len(looked) == 8
     assert sorted(schedule.apis[b.seed_index] for b in planned if b.swept) == ["lib.add", "lib.mul", "lib.only_p.bind", "lib.sub"]
 
@@ -345,9 +346,12 @@ def test_where_shapes_are_dear_some_operators_have_their_turns_with_their_part_a
     parts = [[f"lib.{letter}" for letter in letters] for letters in ("abcd", "efgh")]
     schedule.grow(parts[0], last=False)
     schedule.grow([*parts[1], "other.a"], last=True)
-    planned = [(schedule.apis[b.seed_index], b.swept) for b in run(schedule, 17, dull)]
-    assert [swept for _, swept in planned] == [False] * 4 + [True] + [False] * 4 + [True, False] + [True] * 6
+    batches = run(schedule, 26, dull)
+    planned = [(schedule.apis[b.seed_index], b.swept) for b in batches]
+    assert [swept for _, swept in planned] == [False] * 4 + [True] + [False] * 4 + [True, False] + [False, True] * 6 + [False] * 3
     assert planned[10] == ("other.a", False) and sorted(api for api, swept in planned if swept) == sorted(parts[0] + parts[1])
+    # The families of other shapes come when all have been looked at, and do not wait for the turns.
+    assert [b.families for b in batches if not b.swept] == [OWN_FAMILY] * 9 + [OTHER_FAMILIES] * 9
 
 
 @pytest.mark.parametrize(

@@ -131,3 +131,35 @@ def test_phases_are_free_where_vectors_are_all_that_is_told(wrong, found):
     target = ManyTarget(directions, at_right_angles(wrong))
     for salt in range(4):
         assert bool(examine(target, program(rotated), Options(order=1, salt=salt)).findings) == found
+
+
+ROTATED = np.array([[0.3, -1.2, 0.5], [1.1, 0.4, -0.3], [0.2, 0.7, 1.9]])
+
+
+@pytest.mark.parametrize("wrong, found", [(0.0, False), (0.3, True)])
+def test_vectors_may_be_rows(wrong, found):
+    """As the right ones of an SVD are."""
+    turned = at_right_angles(wrong)
+    target = ManyTarget(lambda x: [directions(x)[0].conj().T], lambda xs, us: [turned(xs, us)[0].conj().T])
+    for salt in range(2):
+        assert bool(examine(target, program(ROTATED), Options(order=1, salt=salt)).findings) == found
+
+
+@pytest.mark.parametrize("wrong, found", [(0.0, False), (0.3, True)])
+def test_phases_are_free_in_a_batch_of_matrices(wrong, found):
+    """There the values have two dimensions themselves."""
+    turned = at_right_angles(wrong)
+
+    def tangents(xs, us):
+        v = np.linalg.eig(xs[0][0])[1]
+        return [np.linalg.solve(v, us[0][0] @ v).diagonal()[None], turned([xs[0][0]], [us[0][0]])[0][None]]
+
+    target = ManyTarget(lambda x: list(np.linalg.eig(x)), tangents)
+    for salt in range(2):
+        assert bool(examine(target, program(ROTATED[None]), Options(order=1, salt=salt)).findings) == found
+
+
+def test_values_of_a_batch_are_defined():
+    values, vectors = (a[None] for a in eigh())
+    assert same_up_to_gauge([values, vectors], [values, vectors @ SIGNS], UNIT)
+    assert not same_up_to_gauge([values, vectors], [-values, vectors @ SIGNS], UNIT)

@@ -152,3 +152,22 @@ def test_stairs_that_fall_on_all_numbers_show_at_another_rounding(salt):
     resting = NumpyTarget(lambda x, y: np.remainder(x, y) * (np.abs(x) > 1e-30), lambda x, y: [np.eye(2)])
     assert not examine(healthy, parse(REMAINDER.format("5e-324"), TORCH), Options(order=1, salt=salt)).findings
     assert examine(resting, parse(REMAINDER.format("5e-324"), TORCH), Options(order=1, salt=salt)).findings
+
+
+def stairs_beside_jumps(x):
+    """As a scan that goes on with a quotient: what is left of it, far away from zero, and what the quotient leaves; here all at a jump."""
+    quotient = np.floor(1.0 / x)
+    return np.concatenate([np.floor(quotient / 1.0901418572342914), np.fmod(1.0, x), np.fmod(quotient, 1.0901418572342914)])
+
+
+def test_stairs_are_no_slope_where_another_output_jumps():
+    """Half a jump away and less, the first output rests, as AD says; from afar it has a slope, which AD must not get wrong either."""
+    x = np.array([1e-8])
+    smooth = -1.0 / x**2 / 1.0901418572342914
+
+    def slopes(first):
+        return lambda x: [np.stack([first, -np.floor(1.0 / x), 0 * x])]
+
+    for first, found in ((0 * x, False), (1.5 * smooth, True)):
+        target = NumpyTarget(stairs_beside_jumps, slopes(first))
+        assert any(examine(target, program("full(1e-8)", "(1,)"), Options(order=1, salt=salt)).findings for salt in range(4)) == found

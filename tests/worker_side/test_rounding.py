@@ -52,3 +52,15 @@ def test_another_kernel_may_round_otherwise_and_may_not_be_wrong():
     assert found is None or not found.is_finding
     assert check_value(one, REVERSE, Outcome([one.direct[0] * (1 + 1e-9)], [0.0], True)).is_finding
     assert check_value(trial(np.sin), REVERSE, Outcome([np.sin(one.inputs[0]) + away], [0.0], True)).is_finding
+
+
+def cancelling(x):
+    """What is left of numbers of 1e31 that cancel: nothing here, and four units away; a last place of them at roundings between."""
+    units = np.round((x - [2.0, 1.3, 0.7]) / (UNIT * x))
+    return np.where(units % 4 == 2, 4e15, 0.0)
+
+
+def test_what_is_left_of_numbers_that_cancel_may_be_anything():
+    one = trial(cancelling)
+    assert not one.direct[0].any() and not check_value(one, REVERSE, Outcome([np.full(3, 4e15)], [0.0], True)).is_finding
+    assert check_value(one, REVERSE, Outcome([np.full(3, 1e19)], [0.0], True)).is_finding

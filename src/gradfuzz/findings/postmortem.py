@@ -134,17 +134,28 @@ class DeathDesk:
             return death
 
     def _looked_into(self, death: Death, apart: Apart) -> Finding:
-        """What a death is; if a scenario by itself dies of it, with what its own script makes of that."""
-        seen, confirmed = _PostMortem(self.executor.launch, self.shrink_seconds, apart, death).result()
-        finding = self._written(death.api, seen, confirmed)
-        return finding.shown_by(*apart.alone(finding.script)) if confirmed else finding
+        """What a death is; if a scenario by itself dies of it, with what its own script makes of that.
+
+        A scenario that hangs is looked for in haste, since its script waits for the whole time limit in any case. Where that does not
+        hang, the scenario was slow and another one hangs: then each has all the time that the mutant had.
+        """
+        launch = self.executor.launch
+        for limit in (launch.haste, launch.timeout) if death.cause == TIMEOUT else (launch.timeout,):
+            seen, confirmed = _PostMortem(launch, self.shrink_seconds, apart, death, limit).result()
+            finding = self._written(death.api, seen, confirmed)
+            if confirmed:
+                finding = finding.shown_by(*apart.alone(finding.script))
+            if finding.confirmed or not confirmed:
+                break
+        return finding
 
 
 class _PostMortem:
     """One death looked into."""
 
-    def __init__(self, launch: Launch, shrink_seconds: float, apart: Apart, death: Death) -> None:
-        self.launch, self.shrink_seconds, self.apart, self.death = launch, shrink_seconds, apart, death
+    def __init__(self, launch: Launch, shrink_seconds: float, apart: Apart, death: Death, limit: float) -> None:
+        """`limit`: seconds that a scenario may take; one that takes longer hangs."""
+        self.launch, self.shrink_seconds, self.apart, self.death, self.limit = launch, shrink_seconds, apart, death, limit
 
     def result(self) -> tuple[Confirmed, bool]:
         """What the death is, and whether a scenario by itself dies of it again."""
@@ -195,7 +206,7 @@ class _PostMortem:
             yield from (Scenario(s.modes, device=options.device) for s in (DIRECT, *nestings(1), *nestings(2)))
 
     def _dies(self, program: Program, scenario: Scenario) -> bool:
-        event = self.apart.run("scenario", fresh=True, limit=self.launch.timeout, program=to_json(program), scenario=scenario.name)
+        event = self.apart.run("scenario", fresh=True, limit=self.limit, program=to_json(program), scenario=scenario.name)
         return event.kind == "died" and event.data["cause"] == self.death.cause
 
     def _shrunk(self, edits: list[Edit], scenario: Scenario) -> Program:

@@ -40,7 +40,7 @@ def same_up_to_gauge(ours: list[Array], theirs: list[Array], epsilon: float) -> 
     bar = max(UNITS * epsilon, epsilon**0.5)  # a compiler's iterations may stop at half the digits; no phase is met by chance so closely
     factors = [i for i, (a, b) in enumerate(zip(ours, theirs)) if not _close(a, b, bar)]
     # Values are defined: only matrices may differ.
-    if not factors or any(ours[i].ndim < 2 for i in factors):
+    if not factors or any(ours[i].ndim < max(2, *(o.ndim for o in ours)) for i in factors):
         return False
     if not all(_phases(ours[i], theirs[i], bar) for i in factors):
         return False
@@ -92,7 +92,7 @@ def _products(parts: list[Array]) -> list[Array]:
 
     Of the last factor some libraries return the adjoint: of a square one nobody can tell.
     """
-    matrices = [p for p in parts if p.ndim >= 2]
+    matrices = [p for p in parts if p.ndim == max(part.ndim for part in parts) >= 2]  # of a batch the values have two dimensions, too
     values = [p for p in parts if all(p.ndim == m.ndim - 1 for m in matrices)]
     if len(matrices) == 1 and len(values) == 1 and matrices[0].shape[-1] == values[0].shape[-1]:
         return [_product(matrices[0] * values[0][..., None, :], np.conj(np.swapaxes(matrices[0], -1, -2)))]

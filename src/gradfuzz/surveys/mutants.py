@@ -37,8 +37,6 @@ from gradfuzz.worker.depth import Depth
 # An API that has taken so many workers down, in this batch and in those that the schedule has learnt from, takes more: a death ends
 # the batch. What other batches of the same round do must not matter, since it depends on which worker is faster.
 DEATHS = 3
-# Where an API is known to hang, its other mutants have this part of the time limit: one more hang is nothing new, and costs all of it.
-HASTE = 0.25
 # The job that reads a shard of the seeds, and more APIs than one has.
 READ = "seeds"
 GROWN = "mutant"  # where a seed comes from that was one
@@ -243,7 +241,8 @@ class Mutants:
     def _depth(self, batch: Batch) -> Depth:
         funcs = [call.func for call in self._program(batch.seed_index).calls()] if self.depths.choice.ways else []
         designed = batch.cover is not None
-        return self.depths.batch(batch.number, funcs, batch.shown, batch.deep, batch.glance, batch.swept, designed, batch.dear)
+        depth = self.depths.batch(batch.number, funcs, batch.shown, batch.deep, batch.glance, batch.swept, designed, batch.dear)
+        return replace(depth, families=batch.families)
 
     def _task(self, running: Running) -> Task:
         batch, seed = running.batch, self.seeds[running.batch.seed_index]
@@ -253,13 +252,9 @@ class Mutants:
         fields = {
             "api": seed.api, "program": to_json(self._seed(batch)) if batch.dtype else seed.program, "rng": batch.rng,
             "weights": dict(batch.weights), "depth": running.depth.to_json(), "told": told, "number": batch.number,
-            "cover": None if batch.cover is None else batch.cover.to_json(), "limit": self._hasty if batch.hangs else None,
+            "cover": None if batch.cover is None else batch.cover.to_json(), "limit": self.config.launch.haste if batch.hangs else None,
         }  # fmt: skip
         return Task("batch", fields, batch.count, batch.start, batch.number)
-
-    @property
-    def _hasty(self) -> float:
-        return HASTE * self.config.launch.timeout
 
     # What to make of an answer -----------------------------------------------------------------------------------------
 
@@ -283,7 +278,7 @@ class Mutants:
             running.reports.append(Death(seed.api, self._seed(batch), cause, options, *drawn))
         running.deaths += 1
         if cause == TIMEOUT:
-            task = replace(task, fields={**task.fields, "limit": self._hasty})
+            task = replace(task, fields={**task.fields, "limit": self.config.launch.haste})
         # What the mutants so far have taught is said by a worker that examines the others, or none where too many were deadly.
         return replace(task, start=index + 1, count=task.count if running.deaths + batch.deaths < DEATHS else min(index + 1, task.count))
 

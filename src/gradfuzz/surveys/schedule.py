@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any
 
 from gradfuzz.bugs.names import Names
@@ -36,10 +36,13 @@ LATER_BATCH = 16
 # Where another shape costs a compilation, a design's rows come in families of some sixteen, and those of the seed's own shapes: sixteen for
 # each of three inputs, and pairs of what fails most often. Beside the compilation they cost nothing.
 FIRST_COVER_OF_FAMILIES = 96
+# The first look at an API is at the first of them, which is the seed's own shapes: a fifth of the time of all. The others, which cost a
+# compilation each, come when every API has been looked at, an API's after an operator's turn in further ways.
+OWN_FAMILY, OTHER_FAMILIES = (0, 1), (1, FIRST_COVER_OF_FAMILIES)
 # A turn in further ways takes several times as long as a first look. One operator in so many has it together with its part of the seeds,
 # however soon the campaign may end; the others when all have been looked at.
 EARLY_TURN = 4
-# The first look there is a part of a family: the numbers that the seed's own shapes are tried with, before another compilation is due.
+# First rows there are a part of a family that chance would draw.
 GLANCE = 4
 # What chance draws there comes in families that share a compilation: later rounds look at some whole ones. Until a seed has been looked
 # at it has more energy.
@@ -96,6 +99,7 @@ class Batch:
     deaths: int = 0  # of workers at the hands of this API, as far as is known
     hangs: bool = False  # it is known to hang
     cover: Cover | None = None  # what is known of the seed's design, if the batch goes on with it
+    families: tuple[int, int] | None = None  # of its design: from, to; None: all
     elsewhere: bool = False  # another shard's, or the same as an earlier one: it is not run here
 
     @property
@@ -174,7 +178,6 @@ class Schedule:
         self._turns(EARLY_TURN)
         if last:
             self._look_at(self._aliases, chance)
-            self._turns()
             self._rest_of_first_round(chance)
             self._energy = [1.0 if index in self._seen else UNSEEN for index in range(len(self.apis))]
             self._ends.append(len(self._first))
@@ -226,19 +229,37 @@ class Schedule:
         """A first look at an API: the seed that leads it, up to the highest order, and the first rows of its design."""
         self._designs.went_on(self.apis[index], 0)
         if self._family > 1:
-            self._plan(index, 0, min(FIRST_COVER_OF_FAMILIES, self._family // GLANCE), glance=True, cover=Cover())
+            self._plan_rows(index, OWN_FAMILY)
         else:
             self._plan(index, 0, FIRST_LOOK, deep=True, cover=Cover())
 
-    def _turns(self, every: int = 1) -> None:
+    def _plan_rows(self, index: int, families: tuple[int, int]) -> None:
+        """The first rows of a design, where another shape costs a compilation: those of some families."""
+        count = min(FIRST_COVER_OF_FAMILIES, self._family // GLANCE)
+        self._plan(index, 0, count, glance=True, cover=Cover(), families=families)
+
+    def _turns(self, every: int) -> None:
         """Where another shape costs a compilation: the turns of one operator in so many, of those that were looked at and have had none."""
         for position, index in enumerate(self._swept() if self._family > 1 else ()):
             if index not in self._turned and position % every == 0:
-                self._turned.add(index)
-                self._plan(index, 0, SWEPT_WAYS, swept=True)
+                self._take_turn(index)
+
+    def _take_turn(self, index: int) -> None:
+        self._turned.add(index)
+        self._plan(index, 0, SWEPT_WAYS, swept=True)
+
+    def _rest_of_families(self) -> None:
+        """All have been looked at: the turns that are left, each after the other families of one design."""
+        looked = [batch.seed_index for batch in self._first if batch.families == OWN_FAMILY]
+        turns = [index for index in self._swept() if index not in self._turned]
+        for index, turn in zip_longest(looked, turns):
+            self._plan_rows(index, OTHER_FAMILIES)
+            if turn is not None:
+                self._take_turn(turn)
 
     def _rest_of_first_round(self, chance: random.Random) -> None:
         if self._family > 1:
+            self._rest_of_families()
             return
         # The second seed of every API before the third of any: a campaign may end before its first round does.
         order = [index for index in range(len(self.apis)) if index not in self._seen]

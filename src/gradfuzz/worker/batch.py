@@ -87,8 +87,12 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
         tally.meet(drawing, index, bytes([fate]))
         deadly += [drawing.edits(index)] if bytes([fate]) == DIED else []
     for index in range(job["start"], job["count"]):
-        progress.write(job["id"], index, counts)
         family = drawing.family(index)
+        if depth.families is not None and family < depth.families[0]:
+            continue
+        if depth.families is not None and family >= depth.families[1]:
+            break
+        progress.write(job["id"], index, counts)
         alike = family, len(drawing.row(index) or ())
         if failed[family] >= INVALID_OFTEN or told[alike] >= FOUND_OFTEN:
             continue

@@ -40,6 +40,7 @@ class Depth:
     scents: int = 0  # so many findings of a batch, no two alike, are followed to where they are plain
     alone: int = 1
     traced: tuple[str, ...] = ()
+    families: tuple[int, int] | None = None  # of a design, by number: from, to; None: all
 
     def options(self, number: int, shown: Counter[int], alone: bool = False) -> Options:
         """What one mutant is examined for; `shown`: findings of the batch so far, by order; `alone`: it tries one value by itself."""
@@ -64,7 +65,9 @@ class Depth:
     def from_json(data: dict[str, Any]) -> Depth:
         pairs = {key: tuple(tuple(pair) for pair in data[key]) for key in ("orders", "enough")}
         scenarios = None if data["scenarios"] is None else tuple(data["scenarios"])
-        return Depth(**{**data, **pairs, "ways": tuple(data["ways"]), "traced": tuple(data["traced"]), "scenarios": scenarios})
+        families = None if data.get("families") is None else tuple(data["families"])
+        lists = {"ways": tuple(data["ways"]), "traced": tuple(data["traced"]), "scenarios": scenarios, "families": families}
+        return Depth(**{**data, **pairs, **lists})
 
 
 @lru_cache(maxsize=64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import islice, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -86,10 +86,18 @@ def choose(
     if element is not None:  # what the one at fault does to itself, in every output
         own = [(output, (i,) * order) for output, i in product(outputs, last)]
         own = own[:: max(1, math.ceil(len(own) / (most - most // 4)))]
-    every = product(outputs, product(*[inputs] * (order - 1), last))
     stride = max(1, math.ceil(count / most))
-    spread = list(islice(every, 0, None, stride))
+    spread = [_entry(number, outputs, [inputs] * (order - 1) + [last] * min(1, order)) for number in range(0, count, stride)]
     return list(dict.fromkeys([*own[: most - most // 4], *spread]))[:most], False
+
+
+def _entry(number: int, outputs: Sequence[Spot], alongs: Sequence[Sequence[Spot]]) -> tuple[Spot, tuple[Spot, ...]]:
+    """The entry of this number, counted as `product` would make them: of an order of two there are millions, and few are wanted."""
+    found: list[Spot] = []
+    for among in reversed(alongs):
+        number, place = divmod(number, len(among))
+        found.append(among[place])
+    return outputs[number], tuple(reversed(found))
 
 
 def _unusual(spot: Spot, arrays: Sequence[Array]) -> float:

@@ -28,19 +28,20 @@ PATTERNS, SHAKEN = 3, 0.1
 class Invariants:
     """The invariants of some outputs, each a product of two of them; `left` and `right` say which, `values` which stand for themselves.
 
-    A right factor of None is the left one's own adjoint. Vectors are the columns of a left factor and the rows of a right one.
+    A factor of None is the other one's own adjoint. Vectors are the columns of a left factor and the rows of a right one.
     """
 
-    def __init__(self, values: Sequence[int], pairs: Sequence[tuple[int, int | None]], rank: int) -> None:
+    def __init__(self, values: Sequence[int], pairs: Sequence[tuple[int | None, int | None]], rank: int) -> None:
         self.values, self.pairs, self.rank = list(values), list(pairs), rank
 
     def of(self, outputs: Sequence[Array]) -> list[Array]:
         """Values, then for each pair the product of each column with its row, one matrix a vector."""
         return [outputs[i] for i in self.values] + [np.einsum("...ik,...kj->...kij", *self._factors(outputs, pair)) for pair in self.pairs]
 
-    def _factors(self, outputs: Sequence[Array], pair: tuple[int, int | None]) -> tuple[Array, Array]:
-        left = outputs[pair[0]][..., : self.rank]
-        return left, _adjoint(left) if pair[1] is None else outputs[pair[1]][..., : self.rank, :]
+    def _factors(self, outputs: Sequence[Array], pair: tuple[int | None, int | None]) -> tuple[Array, Array]:
+        left = None if pair[0] is None else outputs[pair[0]][..., : self.rank]
+        right = None if pair[1] is None else outputs[pair[1]][..., : self.rank, :]
+        return _adjoint(right) if left is None else left, _adjoint(left) if right is None else right
 
     def pulled(self, outputs: Sequence[Array], weights: Sequence[Array]) -> list[Array]:
         """The weights of the outputs' tangents in the derivative of Re⟨weights, invariants⟩."""
@@ -51,20 +52,28 @@ class Invariants:
             left, right = self._factors(outputs, pair)
             towards_left = np.einsum("...kij,...kj->...ik", w, right.conj())
             towards_right = np.einsum("...kij,...ik->...kj", w, left.conj())
-            if pair[1] is None:
+            if pair[0] is None:
+                towards_right = towards_right + _adjoint(towards_left)
+            elif pair[1] is None:
                 towards_left = towards_left + _adjoint(towards_right)
-            else:
+            if pair[0] is not None:
+                found[pair[0]][..., : self.rank] += towards_left
+            if pair[1] is not None:
                 found[pair[1]][..., : self.rank, :] += towards_right
-            found[pair[0]][..., : self.rank] += towards_left
         return found
 
 
 def invariants_of(outputs: Sequence[Array], inputs: Sequence[Array]) -> Invariants | None:
     """What is defined of the outputs, if they are a decomposition: values with their vectors, or factors that give an input back."""
-    matrices = [i for i, o in enumerate(outputs) if o.ndim >= 2 and o.size]
-    if not matrices or not _unit_columns(outputs[matrices[0]]):
+    # Of a batch of matrices the values have two dimensions themselves.
+    dimensions = max((o.ndim for o in outputs), default=0)
+    matrices = [i for i, o in enumerate(outputs) if o.ndim == dimensions >= 2 and o.size]
+    if not matrices:
         return None
     first = outputs[matrices[0]]
+    if not _unit_columns(first):  # the right vectors of an SVD by themselves are rows
+        rows = len(outputs) == 1 and _unit_columns(_adjoint(first)) and _eigenvectors(_adjoint(first), inputs)
+        return Invariants((), [(None, matrices[0])], first.shape[-2]) if rows else None
     values = [i for i, o in enumerate(outputs) if o.ndim == first.ndim - 1 and o.size]
     if len(outputs) != len(matrices) + len(values) or len(values) > 1:
         return None

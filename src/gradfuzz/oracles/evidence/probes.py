@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Callable
 
@@ -26,6 +26,8 @@ NEARBY_IN_SINGLE = (1e-1, 1e-2)  # nearer, single precision sees nothing
 SINGLE_UNIT = 2.0**-23
 # All inputs moved by so much of themselves: doubles move, and what is computed in single precision does not; and by so much, it does.
 STEP_OF_DOUBLES, STEP_OF_SINGLES = 2.0**-36, 2.0**-14
+# Finer than the ladder's, finer and finer.
+TINY_STEPS = tuple(2.0**-k for k in (26, 30, 34, 38, 42, 46))
 # The first step still moves every element by many units, the other is the ladder's finest: a pole may hide behind rounding at the first.
 # Over a step many times as long a continuous function moves far more.
 JUMP_STEPS = (2.0**-46, 2.0**-24)
@@ -68,20 +70,33 @@ class Slope:
     units: int = 0
 
 
-def slopes(line: Line, steps: Iterable[float]) -> list[Slope]:
-    """Central differences at these steps; those where the function changes its shape are left out."""
+def slopes(line: Line, steps: Iterable[float], components: Array | None = None) -> list[Slope]:
+    """Central differences at these steps, of some components alone; those where the function changes its shape are left out."""
     found = []
     with np.errstate(all="ignore"):
-        size = float(np.abs(line.at(0.0))[line.moving].sum())
+        wanted = ... if components is None else components
+        size = float(np.abs(line.at(0.0))[line.moving if components is None else components & line.moving].sum())
         reach, lost = _reach(line), _lost(line)
         for t in steps:
             plus, minus = line.at(t), line.at(-t)
             if t != 0.0 and plus.shape == minus.shape:
-                slope = float((plus - minus).sum()) / (2 * t)
-                # The ends of the step are rounded as well as what the function gives there.
+                slope = float((plus - minus)[wanted].sum()) / (2 * t)
+                # The ends of the step are rounded as well as what the function gives there. A step that moves another component is none
+                # that vanishes.
                 seen = abs(t) >= lost or not np.array_equal(plus, minus)
                 found.append(Slope(slope, (4 * DOUBLE_UNIT * (size + reach * abs(slope)) + SMALLEST) / t, seen))
     return found
+
+
+def borne_out(found: Sequence[Slope], number: float, gap: float) -> bool:
+    """Whether slopes at finer and finer steps are what AD says, where the ladder's longer ones are off by this gap.
+
+    By chance truncation makes one step say what AD does: a feature is seen by the next finer one as well, or at the finest, unless finer
+    ones move nothing: then that one is the height of a stair.
+    """
+    told = [s for s in found if s.seen and s.noise < 0.1 * gap]
+    near = [abs(s.value - number) <= 0.2 * gap for s in told]
+    return any(here and finer for here, finer in zip(near, [*near[1:], all(s.seen for s in found)]))
 
 
 def _lost(line: Line) -> float:

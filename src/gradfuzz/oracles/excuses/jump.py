@@ -1,19 +1,37 @@
 """A jump: an output changes over a vanishing step, and by the same over one many times as long.
 
-It excuses what is said of that output; where the others are as wrong by themselves, the jump has not made the gap.
+It excuses what is said of that output; where the others are as wrong by themselves, the jump has not made the gap. Those may be stairs
+that look like a slope from afar: of a quotient and its remainder one jumps and the other rests at fine steps, as AD says.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from gradfuzz.oracles.evidence.broken import Broken
+from gradfuzz.oracles.evidence.line import Line
 from gradfuzz.oracles.evidence.narrowing import Suspect
-from gradfuzz.oracles.evidence.probes import at_zero, jumping
+from gradfuzz.oracles.evidence.probes import TINY_STEPS, at_zero, borne_out, jumping, slopes
 from gradfuzz.oracles.excuses.base import BLIND, Excuse, Says
+from gradfuzz.targets.base.scenario import Scenario
+
+Array = Any
 
 
 def _element(suspect: Suspect) -> Says:
     jumped = jumping(suspect.line, at_zero(suspect.line))
-    return BLIND if jumped.any() and not suspect.elsewhere(jumped) else None
+    if not jumped.any():
+        return None
+    right = not suspect.elsewhere(jumped) or all(_borne_out(suspect.line, scenario, ~jumped) for scenario in suspect.wrong)
+    return BLIND if right else None
+
+
+def _borne_out(line: Line, scenario: Scenario, others: Array) -> bool:
+    """Whether the finest steps say of the other outputs what a scenario does."""
+    weights = line.weights(others)
+    if weights is None:
+        return False
+    return borne_out(slopes(line, TINY_STEPS, others), line.number_of(scenario, weights), line.gap_of(scenario, others))
 
 
 def _broken(broken: Broken) -> Says:

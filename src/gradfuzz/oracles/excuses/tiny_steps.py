@@ -5,22 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from gradfuzz.oracles.evidence.narrowing import Suspect
-from gradfuzz.oracles.evidence.probes import STEPS_FROM_ZERO, at_zero, slopes, ulp_slopes
+from gradfuzz.oracles.evidence.probes import STEPS_FROM_ZERO, TINY_STEPS, at_zero, borne_out, slopes, ulp_slopes
 from gradfuzz.oracles.excuses.base import BLIND, SUPPORTS, Excuse, Says
 from gradfuzz.oracles.trial import DOUBLE_UNIT
-
-TINY_STEPS = tuple(2.0**-k for k in (26, 30, 34, 38, 42, 46))
 
 
 def _element(suspect: Suspect) -> Says:
     line, number, gap = suspect.line, suspect.number, suspect.gap
     steps = TINY_STEPS + _own_steps(suspect) + (STEPS_FROM_ZERO if at_zero(suspect.line) else ())
-    found = slopes(line, sorted(steps, reverse=True))
-    told = [s for s in found if s.seen and s.noise < 0.1 * gap]
-    near = [abs(s.value - number) <= 0.2 * gap for s in told]
-    # By chance truncation makes one step say what AD does: a feature is seen by the next finer one as well, or at the finest, unless
-    # finer ones move nothing: then that one is the height of a stair.
-    if any(here and finer for here, finer in zip(near, [*near[1:], all(s.seen for s in found)])):
+    if borne_out(slopes(line, sorted(steps, reverse=True)), number, gap):
         return SUPPORTS
     # At the finest step that the inputs can take, AD promises a change far beyond anything that was ever seen.
     seen = max(float(np.abs(line.at(0.0)).sum()), max((abs(slope) * t for t, slope, _ in line.numeric.steps), default=0.0))
