@@ -1,8 +1,8 @@
 """Other ways to the same derivatives. A way puts another function in F's place, or another derivative in that of the tape and dual numbers.
 
 What compiles is in compile.py, with control flow in flow.py, what a compiler would compute with in decompose.py, what calls another form of
-an operator in forms.py, what comes before or between calls in again.py, rules of a user's own in own_rule.py. A way that a release lacks
-is unsupported.
+an operator in forms.py, what comes before or between calls in again.py, what stands beside F in beside.py, rules of a user's own in
+own_rule.py. A way that a release lacks is unsupported.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 from gradfuzz.targets.base.nesting import derivative as folded
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Modes
-from gradfuzz.targets.torch import again, decompose, flow, forms
+from gradfuzz.targets.torch import again, beside, decompose, flow, forms
 from gradfuzz.targets.torch.compile import (
     AROUND,
     BACKENDS,
@@ -391,6 +391,7 @@ FUNCTIONS: dict[str, InPlaceOfF] = {
     "jagged": forms.jagged,
     "jagged-first": forms.jagged_first,
     **again.FUNCTIONS,
+    **beside.FUNCTIONS,
     **flow.FUNCTIONS,
 }
 DERIVATIVES: dict[str, InPlaceOfD] = {
@@ -414,6 +415,7 @@ DERIVATIVES: dict[str, InPlaceOfD] = {
     "compiled-inside-jacobian": around_compiled(jacobian),
     "compiled-hessian": around_compiled(hessian_on_tape),
     **again.DERIVATIVES,
+    **beside.DERIVATIVES,
 }
 # Ways in which a rule of a user's own must be kept, and those in which its hooks must.
 RULED = ("functional", "batched", "batched-inside", "aot_eager", "decomposed", "compiled-outside")
