@@ -88,6 +88,25 @@ def strided(x):
     return _wrong(x, not x.is_contiguous())
 
 
+def weighted(x):
+    """As if a backward pass took its weights for numbers that lie side by side."""
+    square = x * x
+    if square.requires_grad:
+        square.register_hook(lambda g: g if g.is_contiguous() else g / 2)
+    return square
+
+
+def turned(x):
+    """A view; as if the tape lost a part of what it is a view of, where that was computed."""
+    if x.requires_grad and not x.is_leaf:
+        x.register_hook(lambda g: g / 2)
+    return x.transpose(0, 1)
+
+
+def turned_rightly(x):
+    return x.transpose(0, 1)
+
+
 def checkpointed(x):
     """As if the second run were another one."""
     return _wrong(x, torch._C._autograd._top_saved_tensors_default_hooks(False) is not None)

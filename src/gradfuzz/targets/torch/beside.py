@@ -1,6 +1,6 @@
-"""What stands beside F, or between F and its weights: sums, parts of outputs, views that are written to, a gradient inside of what is compiled.
+"""What stands beside F, or between F and its weights: sums, parts of outputs, views that are written to, a gradient inside.
 
-None of it changes F's derivative. Weights lie in memory otherwise than those that are drawn: behind a sum one number stands for all of them.
+None of it changes F's derivative. Weights lie in memory otherwise than those that are drawn: behind a sum one number is that of all.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from gradfuzz.targets.torch.compile import AROUND, KEPT, check, saying
 from gradfuzz.targets.torch.derivatives import Function, NestingUnsupported, NoGradient, Tensors, along
 from gradfuzz.targets.torch.layouts import lay_out
 from gradfuzz.targets.torch.tensors import to_numpy
+from gradfuzz.targets.torch.transforms import functional
 
 if TYPE_CHECKING:
     from gradfuzz.targets.torch.point import TorchPoint
@@ -117,6 +118,13 @@ def written(point: TorchPoint) -> Function:
     return _written(point, lambda through: through)
 
 
+def written_functionalized(point: TorchPoint) -> Function:
+    """The same without its writes in place: what a compiler does to them first."""
+    if functional is None or not hasattr(functional, "functionalize"):
+        raise NestingUnsupported("this release has no torch.func.functionalize")
+    return _written(point, functional.functionalize)
+
+
 def written_compiled(point: TorchPoint) -> Function:
     """The same in a compiled function."""
     check(point)
@@ -194,6 +202,7 @@ def gradient_inside(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[V
 
 
 FUNCTIONS = {
-    "written": written, "compiled-written": written_compiled, "summed-inductor": summed("inductor"), "parted-inductor": parted("inductor"),
+    "written": written, "written-functionalized": written_functionalized, "compiled-written": written_compiled,
+    "summed-inductor": summed("inductor"), "parted-inductor": parted("inductor"),
 }  # fmt: skip
 DERIVATIVES = {"weights": weights_elsewhere, "compiled-gradient": gradient_inside}
