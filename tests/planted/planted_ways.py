@@ -69,6 +69,15 @@ def mixed(x, y):
     return _wrong(x, bool(_rows(x)) != bool(_rows(y))) * y
 
 
+def last(x):
+    """As if it did where the batch is not the first axis."""
+    wrapped = x
+    while torch._C._functorch.is_functorch_wrapped_tensor(wrapped) and not torch._C._functorch.is_batchedtensor(wrapped):
+        wrapped = torch._C._functorch.get_unwrapped(wrapped)
+    batched = torch._C._functorch.is_batchedtensor(wrapped)
+    return _wrong(x, batched and torch._C._functorch.maybe_get_bdim(wrapped) > 0)
+
+
 def picked(x, i):
     """As if it did where indices have one."""
     return _wrong(x, bool(_rows(i)))[i]

@@ -52,11 +52,11 @@ def status(text, folder):
     return subprocess.run([sys.executable, "script.py"], cwd=folder, env=environment, capture_output=True).returncode
 
 
-def shown(target, call, way, name, tmp_path, healthy):
-    """A planted bug shows in its way alone, and its script proves it."""
+def shown(target, call, way, name, tmp_path, healthy, forward=False):
+    """A planted bug shows in its way alone, in `forward` mode too, and its script proves it."""
     made = program(target, call)
     found = examine(target, made, Options(2, ways=(way,))).findings
-    assert [v.names for v in found] == [[name]], [v.reason for v in found]
+    assert [v.names for v in found] == [[name], *([[name.replace("reverse", "forward")]] if forward else [])], [v.reason for v in found]
     written = script(Finding("torch", target.version, "planted", found[0], made, True, modules=("planted_ways",)))
     assert status(written, tmp_path) == 1
     if healthy:

@@ -241,6 +241,18 @@ def grad_of_vmap(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], 
     return folded(Transforms(), first, xs, modes, us, v)
 
 
+def grad_of_vmap_over_last(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Found:
+    """The same with the batch in the last axis, where slices have gaps in memory: rules for batches look where it is."""
+    _needed("vmap")
+    with torch.no_grad():
+        try:
+            point.function([flow.paired(x, -1)[..., 0] for x in xs])
+        except RuntimeError as error:  # a view, say, is only of some layouts
+            raise NotImplementedError(f"the function itself does not take such slices: {error}") from None
+    mapped = functional.vmap(lambda *inputs: tuple(point.function(inputs)), in_dims=-1, out_dims=-1, randomness="same")
+    return folded(Transforms(), lambda inputs: tuple(o[..., 0] for o in mapped(*[flow.paired(x, -1) for x in inputs])), xs, modes, us, v)
+
+
 def grad_of_vmap_over_first(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Found:
     """The derivative of `vmap` over the first of several inputs alone: rules for batches have a branch for each choice of them."""
     _needed("vmap")
@@ -398,6 +410,7 @@ DERIVATIVES: dict[str, InPlaceOfD] = {
     "functional": eagerly(by_transforms),
     "batched": eagerly(vmap_of_grad),
     "batched-inside": eagerly(grad_of_vmap),
+    "batched-last": eagerly(grad_of_vmap_over_last),
     "batched-first": eagerly(grad_of_vmap_over_first),
     "batched-rest": eagerly(vmap_of_grad_over_rest),
     "jacobian": eagerly(jacobian),
