@@ -69,6 +69,15 @@ def mixed(x, y):
     return _wrong(x, bool(_rows(x)) != bool(_rows(y))) * y
 
 
+def last(x):
+    """As if it did where the batch is not the first axis."""
+    wrapped = x
+    while torch._C._functorch.is_functorch_wrapped_tensor(wrapped) and not torch._C._functorch.is_batchedtensor(wrapped):
+        wrapped = torch._C._functorch.get_unwrapped(wrapped)
+    batched = torch._C._functorch.is_batchedtensor(wrapped)
+    return _wrong(x, batched and torch._C._functorch.maybe_get_bdim(wrapped) > 0)
+
+
 def picked(x, i):
     """As if it did where indices have one."""
     return _wrong(x, bool(_rows(i)))[i]
@@ -86,6 +95,25 @@ def linear(x):
 def strided(x):
     """As if a kernel for other memory layouts did."""
     return _wrong(x, not x.is_contiguous())
+
+
+def weighted(x):
+    """As if a backward pass took its weights for numbers that lie side by side."""
+    square = x * x
+    if square.requires_grad:
+        square.register_hook(lambda g: g if g.is_contiguous() else g / 2)
+    return square
+
+
+def turned(x):
+    """A view; as if the tape lost a part of what it is a view of, where that was computed."""
+    if x.requires_grad and not x.is_leaf:
+        x.register_hook(lambda g: g / 2)
+    return x.transpose(0, 1)
+
+
+def turned_rightly(x):
+    return x.transpose(0, 1)
 
 
 def checkpointed(x):

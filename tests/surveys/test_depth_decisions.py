@@ -162,3 +162,18 @@ def test_profiles_and_ways_are_chosen_by_name():
         chosen("torch", "default", ("sideways",))
     with pytest.raises(GradfuzzError, match="quick, default, nightly, full"):
         chosen("torch", "yearly")
+
+
+def test_ways_that_do_what_the_dearest_does_share_its_turns():
+    more = Way("more", compiles=500, default=False, stages=("stage", "whole"))
+    other = Way("other", compiles=500, default=False, stages=("stage",))
+    own = Way("own", compiles=900, default=False, stages=("whole",), of_its_own=True)
+    depths = Depths(None, (), 0, Choice(PROFILES["nightly"], (*DEAR, more, other, own)), family=1)
+    assert [depths.batch(n, (), swept=True, dear=True).compiled for n in range(4)] == ["whole", "more", "whole", "more"]
+    assert {depths.batch(n, (), swept=True).compiled for n in range(4)} == {"stage"}
+
+
+def test_a_way_without_turns_is_run_where_it_is_named():
+    assert "compiled-inside" not in {way.name for way in chosen("torch", "nightly").ways}
+    (named,) = chosen("torch", "nightly", ("compiled-inside",)).ways
+    assert named.turns == 1

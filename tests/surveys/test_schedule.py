@@ -227,6 +227,8 @@ def test_some_operators_have_a_turn_in_the_dearest_way_others_with_another_seed(
     few = [b for b in run(Schedule(APIS, 0, sweep=True, dear=True), FIRST_ROUND + 40, dull) if b.swept]
     assert sorted(APIS[b.seed_index] for b in few if b.dear) == sorted(set(APIS)) and not any(b.dtype for b in few if b.dear)
     assert max(b.number for b in few if b.dear) < min(b.number for b in few if b.dtype)
+    leading = {b.seed_index for b in few if not b.dear}
+    assert {b.seed_index for b in few if b.dear} - leading, "by any of their seeds"
     monkeypatch.setattr("gradfuzz.surveys.schedule.MOST_DEAR", 4)
     planned = [run(Schedule(APIS, seed, sweep=True, dear=True), FIRST_ROUND + 40, dull) for seed in range(3)]
     turns = [{APIS[b.seed_index] for b in batches if b.dear} for batches in planned]

@@ -70,7 +70,7 @@ class Depths:
 
         `shown`: orders at which the seed has shown findings; `deep`: some go to the highest order; `glance`: of all others only the seed
         itself goes beyond order one, and nothing is run in another way; `swept`: its operator has its turn in the compiled way that all
-        have, or, where another shape costs a compilation, is traced in all ways and run in some; `dear`: it has it in the dearest one;
+        have, or, where another shape costs a compilation, is traced in all ways and run in some; `dear`: it has it in one of the dearest;
         `design`: every value is to be met at order two, and a compiled way would cost a compilation each time.
         """
         if swept and self.family > 1:
@@ -83,7 +83,7 @@ class Depths:
         enough = tuple((order, SHOWN_OFTEN - (order in shown)) for order in range(2, self.highest + 1))
         depth = self._depth(number, tuple(orders), enough, () if glance else self._in_turn(number, funcs))
         depth = replace(depth, alone=second) if design else depth
-        turn = self.choice.dearest if dear else self.choice.swept
+        turn = self.choice.dear[number % len(self.choice.dear)] if dear else self.choice.swept
         compiled = turn if swept else None if design else self._compiled(number)
         return depth if compiled is None else replace(depth, compiled=compiled.name, family=COMPILED_FAMILY)
 

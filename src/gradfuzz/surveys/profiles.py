@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.targets.base.ways import Way, Ways, read_ways
@@ -72,6 +72,13 @@ class Choice:
         found = max(worth, key=lambda way: way.compiles, default=None)
         return None if found == self.swept else found
 
+    @property
+    def dear(self) -> tuple[Way, ...]:
+        """The dearest way, and those that do what it does to something more of each operator: they have these turns one after the other."""
+        dearest = self.dearest
+        more = [way for way in self.compiled if dearest and dearest.name in way.stages and not way.of_its_own]
+        return (dearest, *more) if dearest else ()
+
     def only(self, here: Ways) -> Choice:
         """Those of them that this release has."""
         return Choice(self.profile, tuple(way for way in self.ways if way.name in here))
@@ -88,7 +95,6 @@ def chosen(target: str, profile: str = DEFAULT, names: tuple[str, ...] = ()) -> 
         if name not in known:
             raise GradfuzzError(f"--ways {name}: {target} has no such way; it has {', '.join(known) or 'none'}")
     if names:
-        return Choice(wanted, tuple(known[name] for name in names))
-    return Choice(
-        wanted, tuple(w for w in known.values() if (w.default or wanted.dear) and (wanted.compiled if w.compiles else wanted.cheap))
-    )
+        return Choice(wanted, tuple(replace(known[name], turns=max(known[name].turns, 1)) for name in names))
+    worth = [w for w in known.values() if w.turns and (w.default or wanted.dear)]
+    return Choice(wanted, tuple(w for w in worth if (wanted.compiled if w.compiles else wanted.cheap)))

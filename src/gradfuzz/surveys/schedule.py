@@ -275,7 +275,7 @@ class Schedule:
         for dtype in SWEPT_TYPES:
             for index in swept:
                 self._plan(index, 0, SWEPT, swept=True, dtype=dtype)
-            for index in () if dtype else self._swept_dearly(swept):
+            for index in () if dtype else self._swept_dearly(swept, chance):
                 self._plan(index, 0, SWEPT, swept=True, dear=True)
         for index in leading:
             self._plan(index, FIRST_LOOK, FIRST_COVER, cover=Cover())
@@ -287,9 +287,15 @@ class Schedule:
             operators.setdefault(self._names.operator(self.apis[batch.seed_index]), batch.seed_index)
         return list(operators.values())
 
-    def _swept_dearly(self, swept: list[int]) -> list[int]:
+    def _swept_dearly(self, swept: list[int], chance: random.Random) -> list[int]:
+        """One seed, whichever, of some operators: those that lead have their turn in another compiled way, and are what everybody tests."""
+        if not self._dear:
+            return []
         step = -(-len(swept) // MOST_DEAR) or 1
-        return swept[self.seed % step :: step] if self._dear else []
+        alike: dict[str, list[int]] = {}
+        for index, api in enumerate(self.apis):
+            alike.setdefault(self._names.operator(api), []).append(index)
+        return [chance.choice(alike[self._names.operator(self.apis[index])]) for index in swept[self.seed % step :: step]]
 
     def _plan(self, index: int, start: int, count: int, **more: Any) -> None:
         """One more batch of the first round."""

@@ -1,7 +1,6 @@
-"""PyTorch's ways: healthy functions agree in all of them, a planted bug shows in its own, and its script proves it."""
+"""PyTorch's ways: healthy functions agree in all of them, and a planted bug shows in its own."""
 
 import os
-import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -10,43 +9,19 @@ import pytest
 import torch
 
 from gradfuzz.findings.finding import Finding
-from gradfuzz.findings.inside.confirm import confirm
-from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.findings.script import script
 from gradfuzz.oracles.check import Options, examine
-from gradfuzz.oracles.verdict import CRASH, Verdict
 from gradfuzz.program import parse
-from gradfuzz.program.model import LAYOUTS, Values
-from gradfuzz.program.values import materialise
-from gradfuzz.targets.base.protocol import Outcome
+from gradfuzz.program.model import Values
 from gradfuzz.targets.base.scenario import REVERSE, Scenario, pure
-from gradfuzz.targets.homes import load_target
 from gradfuzz.targets.torch import again, own_rule
-from gradfuzz.targets.torch.tensors import make_tensor
 from tests.conftest import PLANTED
+from tests.targets.torch.in_ways import PLANTED_IN, X, only, program, ran, shown, status
 
-X = 'x = tensor((2, 3), "{dtype}", uniform(0.5, 1.5, seed=1))\n'
 CHEAP = (
     "functional", "batched", "batched-inside", "jacobian", "checkpointed", "channels-last", "strided", "deterministic", "traced",
     "decompositions",
 )  # fmt: skip
-# The bug's own function, the way it shows in, and the precision that the way needs.
-PLANTED_IN = {
-    "compiled": ("aot_eager", "float64"),
-    "decomposed": ("decompositions", "float64"),
-    "batched": ("batched", "float64"),
-    "rows": ("jacobian", "float64"),
-    "strided": ("strided", "float64"),
-    "linear": ("linearized", "float64"),
-    "checkpointed": ("checkpointed", "float64"),
-    "autocast": ("autocast", "float32"),
-    "deterministic": ("deterministic", "float64"),
-    "twice": ("twice", "float64"),
-    "overwritten": ("overwritten", "float64"),
-    "overwritten_output": ("overwritten-output", "float64"),
-    "aliased": ("aliased", "float64"),
-    "resized": ("compiled-resized", "float64"),
-}
 STATE = ("twice", "overwritten", "overwritten-output", "aliased")
 COMPILED_STATE = ("compiled-overwritten", "compiled-aliased", "compiled-resized", "compiled-hooked")
 RULES = ("rule", "rule-checkpointed", "rule-functional", "rule-batched", "rule-batched-inside")
@@ -57,26 +32,6 @@ COMPILED_RULES = (
     "hook-aot_eager",
     "hook-decomposed",
 )
-
-
-@pytest.fixture(scope="module")
-def target():
-    sys.path.insert(0, str(PLANTED))
-    return load_target("torch", ("planted_ways",))
-
-
-def program(target, call, dtype="float64"):
-    return parse(X.format(dtype=dtype) + f"y = {call}\n", target.language)
-
-
-def only(name):
-    """A custom operator has a rule for reverse mode, and none for forward mode."""
-    return frozenset({REVERSE}) if name == "resized" else None
-
-
-def ran(seen, way):
-    """The scenarios of a way that ran at all."""
-    return [s for s, outcome in seen.trial.outcomes.items() if s.way == way and isinstance(outcome, Outcome)]
 
 
 @pytest.mark.parametrize("way", (*CHEAP, *RULES, "aliased"))
@@ -252,14 +207,15 @@ def test_of_several_tensors_some_have_a_batch_or_rows(target, text, function, he
     assert seen.outcome == "agree" and ran(seen, way), [v.reason for v in seen.findings]
     for verdict in found:
         written = script(Finding("torch", target.version, "planted", verdict, made, True, modules=("planted_ways",)))
-        assert _status(written, tmp_path) == 1
-        assert _status(written.replace(f"planted_ways.{function}(", f"{healthy}("), tmp_path) == 0
+        assert status(written, tmp_path) == 1
+        assert status(written.replace(f"planted_ways.{function}(", f"{healthy}("), tmp_path) == 0
 
 
-def _status(text, folder):
-    (folder / "script.py").write_text(text)
-    environment = {**os.environ, "PYTHONPATH": str(PLANTED)}
-    return subprocess.run([sys.executable, "script.py"], cwd=folder, env=environment, capture_output=True).returncode
+def test_a_batch_may_be_the_last_axis(target, tmp_path):
+    """And what takes no slices with gaps in memory is left alone."""
+    shown(target, "planted_ways.last(x)", "batched-last", "batched-last reverse", tmp_path, "planted_ways.healthy(x)", forward=True)
+    seen = examine(target, program(target, "x.view(6)"), Options(1, ways=("batched-last",)))
+    assert not seen.findings and not ran(seen, "batched-last")
 
 
 def test_what_has_no_batch_is_not_written_to(target):
@@ -276,27 +232,15 @@ def test_the_backward_pass_is_held_against_itself(target, name, way, tmp_path):
     made = Finding(
         "torch", target.version, "planted", found[0], program(target, f"planted_ways.{name}(x)"), True, modules=("planted_ways",)
     )
-    assert _status(script(made), tmp_path) == 1
-    assert _status(script(made).replace(f"planted_ways.{name}(", "planted_ways.healthy("), tmp_path) == 0
-
-
-def _shown(target, call, way, name, tmp_path, healthy):
-    """A planted bug shows in its way alone, and its script proves it."""
-    made = program(target, call)
-    found = examine(target, made, Options(2, ways=(way,))).findings
-    assert [v.names for v in found] == [[name]], [v.reason for v in found]
-    written = script(Finding("torch", target.version, "planted", found[0], made, True, modules=("planted_ways",)))
-    assert _status(written, tmp_path) == 1
-    if healthy:
-        assert _status(written.replace(call, healthy), tmp_path) == 0
-    assert len(written.strip().splitlines()) <= 25
+    assert status(script(made), tmp_path) == 1
+    assert status(script(made).replace(f"planted_ways.{name}(", "planted_ways.healthy("), tmp_path) == 0
 
 
 @pytest.mark.parametrize("way", ["compiled-carried", "carried-inductor", "batched-inductor"])
 def test_what_a_scan_carries_and_generated_code_of_a_batch(target, way, tmp_path):
     seen = examine(target, program(target, "torch.sin(x)"), Options(1, ways=(way,)))
     assert seen.outcome == "agree" and ran(seen, way), [v.reason for v in seen.findings]
-    _shown(target, "planted_ways.compiled(x)", way, f"{way} reverse", tmp_path, "planted_ways.healthy(x)")
+    shown(target, "planted_ways.compiled(x)", way, f"{way} reverse", tmp_path, "planted_ways.healthy(x)")
 
 
 @pytest.mark.parametrize("call", ["torch.transpose(x, 0, 1)", "torch.sum(x, 1)", "torch.view_copy(x, [3, 2])"])
@@ -308,13 +252,13 @@ def test_what_is_no_carry_is_left_alone(target, call):
 def test_hessians_on_the_tape(target, tmp_path):
     seen = examine(target, program(target, "planted_ways.cubed(x)"), Options(2, ways=("hessian",)))
     assert seen.outcome == "agree" and ran(seen, "hessian")
-    _shown(target, "planted_ways.viewed(x)", "hessian", "hessian reverse-over-reverse", tmp_path, "planted_ways.cubed(x)")
+    shown(target, "planted_ways.viewed(x)", "hessian", "hessian reverse-over-reverse", tmp_path, "planted_ways.cubed(x)")
 
 
 @pytest.mark.skipif(not torch.__version__.startswith("2.13."), reason="a bug of that release, see docs/found/ways-torch-2.13.0.md")
 def test_a_hessian_of_what_is_compiled_is_zero(target, tmp_path):
     """It says nothing; of the plain function it is right."""
-    _shown(target, "planted_ways.cubed(x)", "compiled-hessian", "compiled-hessian reverse-over-reverse", tmp_path, "")
+    shown(target, "planted_ways.cubed(x)", "compiled-hessian", "compiled-hessian reverse-over-reverse", tmp_path, "")
 
 
 @pytest.mark.skipif(not torch.__version__.startswith("2.13."), reason="a bug of that release, see docs/found/ways-torch-2.13.0.md")
@@ -323,7 +267,7 @@ def test_what_was_compiled_for_inputs_apart_serves_none_that_overlap(target, tmp
     found = examine(target, made, Options(1, ways=("compiled-overlapping",))).findings
     assert {n for v in found for n in v.names} <= {"compiled-overlapping reverse", "compiled-overlapping direct"} and found
     for verdict in found:
-        assert _status(script(Finding("torch", target.version, "planted", verdict, made, True)), tmp_path) == 1
+        assert status(script(Finding("torch", target.version, "planted", verdict, made, True)), tmp_path) == 1
     monkeypatch.setattr(again, "AROUND", "eager")  # Dynamo alone keeps what overlaps
     again.KEPT.forget()
     seen = examine(target, made, Options(1, ways=("compiled-overlapping",)))
@@ -340,8 +284,8 @@ def test_control_flow_that_is_compiled_changes_nothing_and_what_does_is_noticed(
     found = examine(target, made, Options(1, ways=(way,))).findings
     assert {(v.kind, *v.names) for v in found} == {("way", f"{way} reverse")}
     written = script(Finding("torch", target.version, "planted", found[0], made, True, modules=("planted_ways",)))
-    assert _status(written, tmp_path) == 1
-    assert _status(written.replace("planted_ways.compiled(", "planted_ways.healthy("), tmp_path) == 0
+    assert status(written, tmp_path) == 1
+    assert status(written.replace("planted_ways.compiled(", "planted_ways.healthy("), tmp_path) == 0
 
 
 # The same call again ---------------------------------------------------------------------------------------------------------
@@ -398,108 +342,6 @@ def test_a_rule_that_nested_forward_mode_drops_is_noticed(target):
     kept = torch.allclose(tangent(tangent(lambda x: own_rule.ScaledBothWays.apply(x.sin())))(x), -own_rule.SCALE * x.sin())
     found = examine(target, program(target, "torch.sin(x)"), Options(2, ways=("rule-nested",))).findings
     assert (not found) == kept and {(v.kind, v.order) for v in found} <= {("way", 2)}
-
-
-# Whole Jacobians and other protocols than a call take more lines than others.
-LINES = {"rows": 26, "twice": 28, "overwritten": 28, "resized": 30}
-
-
-@pytest.mark.parametrize("name", ["compiled", "batched", "rows", "strided", "checkpointed", "twice", "overwritten", "aliased", "resized"])
-def test_a_finding_is_blamed_on_a_stage_and_its_short_script_shows_it(target, name, tmp_path):
-    way = PLANTED_IN[name][0]
-    options = Options(1, only(name), ways=(way,))
-    made = program(target, f"planted_ways.{name}(x)")
-    verdict = examine(target, made, options).findings[0]
-    confirmed = confirm(target, Suspicion("planted_ways." + name, made, (), options, verdict, ""), 2.0)
-    assert confirmed is not None
-    if name == "compiled":
-        assert confirmed.verdict.scenarios[0].way == "dynamo"  # the first stage that shows it
-    text = _script(target, name, confirmed.verdict, confirmed.program)
-    assert len(text.strip().splitlines()) <= LINES.get(name, 25) + 1, text  # the planted module is imported
-    _shows(text, name, "right_again" if name in ("twice", "overwritten") else "healthy", tmp_path)
-
-
-def test_the_script_of_a_hessian_makes_one(target, tmp_path):
-    made = program(target, "planted_ways.rows(x)")
-    verdict = Verdict("disagree", "way", "way", 2, [Scenario(("r", "f"), "jacobian")])
-    _shows(_script(target, "rows", verdict, made), "rows", "healthy", tmp_path)
-
-
-def test_a_script_copies_whatever_is_written_to(target, tmp_path):
-    """The tensor that is written to is not the one that is differentiated."""
-    text = 'x = tensor((3,), "float64", arange(1.0, 1.0), grad=False)\na = tensor((3,), "float64", arange(1.0, 1.0))\n'
-    made = parse(text + "y = torch.xlogy_(x, a)\n", target.language)
-    verdict = Verdict("disagree", "way", "way", 2, [Scenario(("f", "f"), "rule-nested")])
-    written = script(Finding("torch", target.version, "torch.xlogy_", verdict, made, True, mutates=True))
-    found = examine(target, made, Options(2, ways=("rule-nested",))).findings
-    assert _status(written, tmp_path) == (1 if found else 0), "what the worker sees the script shows"
-
-
-def test_a_script_lays_inputs_out_as_the_worker_does(target, tmp_path):
-    """Maxima over windows of a tensor in channels-last order, as the compiler's decompositions have them."""
-    text = 'x = tensor((1, 2, 1, 2, 1), "float64", arange(1.0, 1.0), layout="channels_last")\n'
-    made = parse(text + "y = torch.nn.functional.adaptive_max_pool3d(x, (None, None, None))\n", target.language)
-    found = examine(target, made, Options(1, ways=("decompositions",))).findings
-    verdict = Verdict("disagree", "way", "way", 1, [Scenario(("r",), "decompositions")])
-    written = script(Finding("torch", target.version, "torch.nn.functional.adaptive_max_pool3d", verdict, made, True))
-    assert _status(written, tmp_path) == (1 if found else 0), "what the worker sees the script shows"
-
-
-def test_mixed_precision_that_a_compiler_leaves_on_is_noticed_in_double_precision_too(target, tmp_path):
-    text = 'x = tensor((4, 8), "float64", normal(seed=1))\na = tensor((8, 8), "float64", normal(seed=2))\ny = torch.matmul(x, a)'
-    made = parse(text, target.language)
-    seen = examine(target, made, Options(1, ways=("autocast-off", "compiled-autocast-off")))
-    assert ran(seen, "autocast-off") and ran(seen, "compiled-autocast-off")
-    assert not any(s.way == "autocast-off" for v in seen.findings for s in v.scenarios)
-    if not seen.findings:
-        pytest.skip("this release is mended")
-    text = _script(target, "matmul", seen.findings[0], made)
-    assert len(text.splitlines()) <= 26
-    (tmp_path / "script.py").write_text(text.replace(", planted_ways", "").replace("import planted_ways\n", ""))
-    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 1 and "BUG" in done.stdout, done.stdout + done.stderr
-
-
-def _script(target, name, verdict, made):
-    return script(Finding("torch", target.version, "planted_ways." + name, verdict, made, True, modules=("planted_ways",)))
-
-
-def _shows(text, name, twin, folder):
-    """A script shows a planted bug, and nothing where its healthy twin is called."""
-    environment = {"PYTHONPATH": str(PLANTED), "PATH": "/usr/bin:/bin", "HOME": str(folder)}
-    for called, status in ((name, 1), (twin, 0)):
-        (folder / "script.py").write_text(text.replace(f"planted_ways.{name}(", f"planted_ways.{called}("))
-        done = subprocess.run([sys.executable, "script.py"], cwd=folder, env=environment, capture_output=True, text=True)
-        assert done.returncode == status and ("BUG" in done.stdout) == bool(status), done.stdout + done.stderr
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_way_s_script_has_its_inputs_in_their_layouts(target, layout):
-    dtype = "complex128" if layout == "conjugated" else "float64"
-    made = parse(f'x = tensor((2, 3), "{dtype}", uniform(0.5, 2.0, seed=1), layout="{layout}")\ny = torch.sin(x)\n', target.language)
-    scenario = Scenario(("r",), "aot_eager")
-    finding = Finding("torch", target.version, "torch.sin", Verdict("disagree", "way", "way", 1, [scenario]), made, True)
-    space: dict = {}
-    exec(re.split(r"^(?:def )?function\b", script(finding), maxsplit=1, flags=re.MULTILINE)[0], space)
-    (ours,) = (make_tensor(materialise(recipe), recipe) for recipe in made.inputs.values())
-    x = space["x"]
-    assert torch.equal(x, ours)
-    assert (x.is_neg(), x.is_conj(), x.is_contiguous()) == (ours.is_neg(), ours.is_conj(), ours.is_contiguous())
-
-
-@pytest.mark.parametrize(
-    "name, scenario", [("dies_checkpointed", "checkpointed reverse"), ("dies_later", "direct"), ("dies_later", "reverse")]
-)
-def test_the_script_of_a_death_dies_in_the_same_way(target, name, scenario, tmp_path):
-    at_fault = Scenario.named(scenario)
-    verdict = Verdict(CRASH, "process", CRASH, at_fault.order, [at_fault], "SIGSEGV", "comes back", "SIGSEGV")
-    api = f"planted_ways.{name}"
-    text = script(Finding("torch", target.version, api, verdict, program(target, f"{api}(x)"), True, modules=("planted_ways",)))
-    environment = {"PYTHONPATH": str(PLANTED), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
-    for called, status in ((name, 1), ("healthy", 0)):
-        (tmp_path / "script.py").write_text(text.replace(f"{api}(", f"planted_ways.{called}("))
-        done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
-        assert done.returncode == status, done.stdout + done.stderr
 
 
 def test_a_mode_that_raises_does_not_hide_the_ways_of_the_other(target):

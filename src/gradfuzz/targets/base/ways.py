@@ -27,7 +27,7 @@ class Way:
     name: str
     about: str = ""
     cost: float = 0.5  # of a mutant whose shapes and types were met before
-    turns: int = 1  # that it has where another has one
+    turns: int = 1  # that it has where another has one; with none it is run where somebody names it
     compiles: float = 0.0  # of other shapes and types, on top
     scenarios: tuple[Scenario, ...] = USUAL
     walls: str = STRICT  # what it needs of a worker's walls

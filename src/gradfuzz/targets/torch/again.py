@@ -272,4 +272,5 @@ DERIVATIVES = {
     "overwritten": between(_inputs_overwritten),
     "overwritten-output": between(_outputs_overwritten),
     "compiled-overwritten": between(_inputs_overwritten, compiled_function),
+    "overwritten-inductor": between(_inputs_overwritten, lambda point: compiled_function(point, "inductor")),
 }

@@ -54,10 +54,10 @@ def mapped(call: Call, given: Tensors) -> Tensors:
     return _first(mapping(lambda z: call(*z), tuple(paired(t) for t in given)))
 
 
-def paired(tensor: torch.Tensor) -> torch.Tensor:
+def paired(tensor: torch.Tensor, axis: int = 0) -> torch.Tensor:
     """The tensor and a neighbour that is a constant. Whole numbers, which may be indices, have none."""
     floats = tensor.is_floating_point() or tensor.is_complex()
-    return torch.stack([tensor, (tensor * NEIGHBOUR).to(tensor.dtype).detach() if floats else tensor])
+    return torch.stack([tensor, (tensor * NEIGHBOUR).to(tensor.dtype).detach() if floats else tensor], axis)
 
 
 def _first(outputs: Tensors) -> Tensors:

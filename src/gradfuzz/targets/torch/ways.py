@@ -1,8 +1,8 @@
 """Other ways to the same derivatives. A way puts another function in F's place, or another derivative in that of the tape and dual numbers.
 
 What compiles is in compile.py, with control flow in flow.py, what a compiler would compute with in decompose.py, what calls another form of
-an operator in forms.py, what comes before or between calls in again.py, rules of a user's own in own_rule.py. A way that a release lacks
-is unsupported.
+an operator in forms.py, what comes before or between calls in again.py, what stands beside F in beside.py, rules of a user's own in
+own_rule.py. A way that a release lacks is unsupported.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 from gradfuzz.targets.base.nesting import derivative as folded
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Modes
-from gradfuzz.targets.torch import again, decompose, flow, forms
+from gradfuzz.targets.torch import again, beside, decompose, flow, forms
 from gradfuzz.targets.torch.compile import (
     AROUND,
     BACKENDS,
@@ -241,6 +241,18 @@ def grad_of_vmap(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], 
     return folded(Transforms(), first, xs, modes, us, v)
 
 
+def grad_of_vmap_over_last(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Found:
+    """The same with the batch in the last axis, where slices have gaps in memory: rules for batches look where it is."""
+    _needed("vmap")
+    with torch.no_grad():
+        try:
+            point.function([flow.paired(x, -1)[..., 0] for x in xs])
+        except RuntimeError as error:  # a view, say, is only of some layouts
+            raise NotImplementedError(f"the function itself does not take such slices: {error}") from None
+    mapped = functional.vmap(lambda *inputs: tuple(point.function(inputs)), in_dims=-1, out_dims=-1, randomness="same")
+    return folded(Transforms(), lambda inputs: tuple(o[..., 0] for o in mapped(*[flow.paired(x, -1) for x in inputs])), xs, modes, us, v)
+
+
 def grad_of_vmap_over_first(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Found:
     """The derivative of `vmap` over the first of several inputs alone: rules for batches have a branch for each choice of them."""
     _needed("vmap")
@@ -391,12 +403,14 @@ FUNCTIONS: dict[str, InPlaceOfF] = {
     "jagged": forms.jagged,
     "jagged-first": forms.jagged_first,
     **again.FUNCTIONS,
+    **beside.FUNCTIONS,
     **flow.FUNCTIONS,
 }
 DERIVATIVES: dict[str, InPlaceOfD] = {
     "functional": eagerly(by_transforms),
     "batched": eagerly(vmap_of_grad),
     "batched-inside": eagerly(grad_of_vmap),
+    "batched-last": eagerly(grad_of_vmap_over_last),
     "batched-first": eagerly(grad_of_vmap_over_first),
     "batched-rest": eagerly(vmap_of_grad_over_rest),
     "jacobian": eagerly(jacobian),
@@ -414,6 +428,7 @@ DERIVATIVES: dict[str, InPlaceOfD] = {
     "compiled-inside-jacobian": around_compiled(jacobian),
     "compiled-hessian": around_compiled(hessian_on_tape),
     **again.DERIVATIVES,
+    **beside.DERIVATIVES,
 }
 # Ways in which a rule of a user's own must be kept, and those in which its hooks must.
 RULED = ("functional", "batched", "batched-inside", "aot_eager", "decomposed", "compiled-outside")

@@ -1,0 +1,73 @@
+"""What stands beside F changes nothing of its derivative, and what does is noticed and shown."""
+
+import pytest
+import torch
+
+from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.script import script
+from gradfuzz.oracles.check import Options, examine
+from gradfuzz.program import parse
+from gradfuzz.targets.torch.ways import DERIVATIVES, FUNCTIONS
+from tests.targets.torch.in_ways import program, ran, shown, status
+
+of_2_13 = pytest.mark.skipif(not torch.__version__.startswith("2.13."), reason="a bug of that release, see docs/found/ways-torch-2.13.0.md")
+UNFOLD = 'x = tensor((3, 6), "float64", uniform(0.5, 1.5, seed=1))\ny = x.unfold(1, 1, {})\n'
+
+
+@pytest.mark.parametrize("way", ["weights", "compiled-gradient", "summed-inductor", "parted-inductor"])
+def test_a_healthy_function_agrees(target, way):
+    if way == "parted-inductor" and torch.__version__.startswith("2.13."):
+        pytest.skip("this release is not healthy there")
+    seen = examine(target, program(target, "torch.cumprod(x, 1)"), Options(2, ways=(way,)))
+    assert seen.outcome == "agree" and ran(seen, way), [v.reason for v in seen.findings]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("call", ["torch.transpose(x, 0, 1)", "torch.diagonal(x)", "x.unfold(1, 3, 3)", "torch.conj(x)"])
+def test_a_view_that_is_written_to_changes_what_it_is_a_view_of(target, call, dtype):
+    for way in ("written", "written-functionalized"):
+        seen = examine(target, program(target, call, dtype), Options(1, ways=(way,)))
+        assert seen.outcome == "agree" and ran(seen, way), [v.reason for v in seen.findings]
+
+
+@pytest.mark.parametrize("call", ["torch.sin(x)", "x.expand(2, 2, 3)", "x.unfold(1, 2, 1)", "torch.chunk(x, 2)", "torch.sum(x)"])
+def test_what_is_no_view_or_may_not_be_written_to_is_left_alone(target, call):
+    for way in ("written", "written-functionalized", "compiled-written"):
+        seen = examine(target, program(target, call), Options(1, ways=(way,)))
+        assert not seen.findings and not ran(seen, way), [v.reason for v in seen.findings]
+
+
+@pytest.mark.parametrize("name, healthy, way, scenario", [
+    ("weighted", "healthy", "weights", "reverse"),
+    ("turned", "turned_rightly", "written", "reverse"),
+    ("compiled", "healthy", "summed-inductor", "reverse"),
+    ("compiled", "healthy", "compiled-gradient", "reverse-over-reverse"),
+])  # fmt: skip
+def test_what_is_planted_there_is_noticed(target, name, healthy, way, scenario, tmp_path):
+    shown(target, f"planted_ways.{name}(x)", way, f"{way} {scenario}", tmp_path, f"planted_ways.{healthy}(x)")
+
+
+@of_2_13
+@pytest.mark.parametrize("way", ["written-functionalized", "compiled-written"])
+def test_a_view_with_gaps_that_is_written_to_loses_what_lies_between(target, way, tmp_path):
+    made = parse(UNFOLD.format(5), target.language)
+    found = examine(target, made, Options(1, ways=(way,))).findings
+    assert {v.kind for v in found} == {"value"} and {n for v in found for n in v.names} == {f"{way} reverse", f"{way} direct"}
+    for verdict in found:
+        written = script(Finding("torch", target.version, "torch.Tensor.unfold", verdict, made, True))
+        assert status(written, tmp_path) == 1 and len(written.strip().splitlines()) <= 25
+        assert status(written.replace("unfold(1, 1, 5)", "unfold(1, 1, 1)"), tmp_path) == 0
+
+
+@of_2_13
+@pytest.mark.parametrize("call, way, healthy", [
+    ("torch.sin(x)", "parted-inductor", ""),
+    ("torch.matmul(x, x.mT)", "overwritten-inductor", "torch.add(x, 1.0)"),
+])  # fmt: skip
+def test_generated_code_loses_gradients_of_parts_and_does_not_say_what_was_overwritten(target, call, way, healthy, tmp_path):
+    shown(target, call, way, f"{way} reverse", tmp_path, healthy)
+
+
+def test_every_way_is_described(target):
+    assert set(target.ways) == {*DERIVATIVES, *FUNCTIONS}
+    assert all(way.about for way in target.ways.values())
