@@ -15,9 +15,9 @@ installed: hence a greedy one of our own, as AETG and its like are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations, islice
+from itertools import chain, combinations, islice, zip_longest
 from typing import Any, Callable
 
 from gradfuzz.errors import ProgramError
@@ -33,6 +33,8 @@ FIRST_WIDTH = 4
 MOST_OF_A_FAMILY = 48
 # A compiler chooses its own layout.
 LAYOUT = "layout"
+# What a level leaves to be seen.
+CLEAR, RETYPED, NOTHING = "clear", "retyped", "nothing"
 
 Row = tuple[int, ...]  # levels by their number, in the order in which their edits are made
 
@@ -108,6 +110,17 @@ def _meet(waiting: list[int], row: Row) -> None:
         waiting[b] &= ~(1 << a)
 
 
+def _among(waiting: list[int], levels: Sequence[int]) -> list[int]:
+    """What these levels have still to meet of each other."""
+    bits = sum(1 << level for level in levels)
+    return [met & bits if bits >> level & 1 else 0 for level, met in enumerate(waiting)]
+
+
+def _by_turns(*sources: Iterable[Row]) -> Iterator[Row]:
+    """One row of each in turn, until all are at their ends."""
+    return (row for rows in zip_longest(*sources) for row in rows if row is not None)
+
+
 class Design:
     """The factors of one seed, with what is known of them at the beginning of a batch.
 
@@ -142,11 +155,23 @@ class Design:
         # Of a family that shows much the rest is left out: what there is little of comes first.
         rare = sorted((row for row in alone if row[0] in own), key=lambda row: self._rarity(row[0]))
         yield [(), *rare, *self._eager_rows(waiting, own)]
-        refused = self._foreseen(waiting, shared)
+        seen = {level: self._seen(level) for level in shared}
+        refused = self._foreseen(waiting, [level for level in shared if seen[level] == CLEAR] or shared)
         shared = [level for level in shared if not refused >> level & 1]
+        clear = [level for level in shared if seen[level] == CLEAR]
+        unmet = [row for row in alone if row[0] in shared]
         waiting = [0 if refused >> level & 1 else bits & ~refused for level, bits in enumerate(waiting)]
         suspected = [row for row in suspected if not any(refused >> level & 1 for level in row)]
-        for row in chain(self._wide_rows(waiting, shared), suspected, (row for row in alone if row[0] in shared)):
+        # Rules have code of their own for a type, and what is refused in one takes with it all that stands in its row: types have rows of
+        # their own, by turns with rows of all that leaves them as they are. What leaves nothing to be seen comes last.
+        first = _by_turns((row for row in unmet if seen[row[0]] == RETYPED), self._wide_rows(_among(waiting, clear), clear))
+        rest = (row for row in unmet if seen[row[0]] != RETYPED)
+        for row in chain(first, self._wide_rows(waiting, shared), suspected, rest):
+            if len(row) == 1 and seen[row[0]] == RETYPED and not self._taken(row):
+                self.learnt |= self.met(row, False)
+                waiting[:] = _among(waiting, [level for level in range(len(waiting)) if level not in row])
+                continue
+            _meet(waiting, row)
             members = [row]
             while len(members) < self.family:
                 member = self._wide(waiting, own, row)
@@ -155,8 +180,18 @@ class Design:
                 members.append(member)
                 _meet(waiting, member)
             yield members
-        between = [bits & sum(1 << level for level in own) if level in own else 0 for level, bits in enumerate(waiting)]
-        yield list(self._wide_rows(between))
+        yield list(self._wide_rows(_among(waiting, own)))
+
+    def _seen(self, level: int) -> str:
+        """What a level leaves to be seen by itself, as far as its Program tells: everything, derivatives in other types, or nothing."""
+        try:
+            changed = apply_all(self._seed, self.edits((level,))).check()
+        except ProgramError:
+            return NOTHING
+        if not any(recipe.differentiable and recipe.elements for recipe in changed.inputs.values()):
+            return NOTHING
+        types = {name: recipe.dtype for name, recipe in self._seed.inputs.items()}
+        return CLEAR if all(types.get(name, recipe.dtype) == recipe.dtype for name, recipe in changed.inputs.items()) else RETYPED
 
     def _foreseen(self, waiting: list[int], levels: Sequence[int]) -> int:
         """Bits of those levels that are refused by themselves, as far as that can be told without trying them; none are looked for where
@@ -217,10 +252,7 @@ class Design:
 
     def _clear_rows(self, waiting: list[int]) -> Iterator[Row]:
         """Rows without anything that shows nothing alone, or was never tried alone."""
-        clear = self._clear()
-        bits = sum(1 << level for level in clear)
-        among = [met & bits if bits >> level & 1 else 0 for level, met in enumerate(waiting)]
-        for row in self._wide_rows(among):
+        for row in self._wide_rows(_among(waiting, self._clear())):
             _meet(waiting, row)
             yield row
 
