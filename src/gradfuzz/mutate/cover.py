@@ -33,6 +33,8 @@ FIRST_WIDTH = 4
 MOST_OF_A_FAMILY = 48
 # A compiler chooses its own layout.
 LAYOUT = "layout"
+# The kind of edit that makes a differentiated input constant.
+HOLDS = "grad"
 # What a level leaves to be seen.
 CLEAR, RETYPED, NOTHING = "clear", "retyped", "nothing"
 
@@ -163,8 +165,10 @@ class Design:
         waiting = [0 if refused >> level & 1 else bits & ~refused for level, bits in enumerate(waiting)]
         suspected = [row for row in suspected if not any(refused >> level & 1 for level in row)]
         # Rules have code of their own for a type, and what is refused in one takes with it all that stands in its row: types have rows of
-        # their own, by turns with rows of all that leaves them as they are. What leaves nothing to be seen comes last.
-        first = _by_turns((row for row in unmet if seen[row[0]] == RETYPED), self._wide_rows(_among(waiting, clear), clear))
+        # their own, each before two of all that leaves them as they are. What leaves nothing to be seen comes last.
+        held: set[int] = set()
+        unchanged = self._wide_rows(_among(waiting, clear), clear)
+        first = _by_turns((row for row in unmet if seen[row[0]] == RETYPED), unchanged, unchanged)
         rest = (row for row in unmet if seen[row[0]] != RETYPED)
         for row in chain(first, self._wide_rows(waiting, shared), suspected, rest):
             if len(row) == 1 and seen[row[0]] == RETYPED and not self._taken(row):
@@ -172,7 +176,7 @@ class Design:
                 waiting[:] = _among(waiting, [level for level in range(len(waiting)) if level not in row])
                 continue
             _meet(waiting, row)
-            members = [row]
+            members = [row, *self._again(row, own, held)]
             while len(members) < self.family:
                 member = self._wide(waiting, own, row)
                 if member == row:
@@ -188,7 +192,8 @@ class Design:
             changed = apply_all(self._seed, self.edits((level,))).check()
         except ProgramError:
             return NOTHING
-        if not any(recipe.differentiable and recipe.elements for recipe in changed.inputs.values()):
+        inputs = changed.inputs.values()
+        if not any(recipe.differentiable for recipe in inputs) or not all(recipe.elements for recipe in inputs):
             return NOTHING
         types = {name: recipe.dtype for name, recipe in self._seed.inputs.items()}
         return CLEAR if all(types.get(name, recipe.dtype) == recipe.dtype for name, recipe in changed.inputs.items()) else RETYPED
@@ -218,12 +223,22 @@ class Design:
 
     def _eager_rows(self, waiting: list[int], levels: Sequence[int]) -> Iterator[Row]:
         """Pairs of eager levels, each by itself, those of them that nobody has met."""
-        names = [name for factor in self.factors for name, _ in factor.levels]
-        eager = [level for level in levels if names[level] in self.factors[self._factor_of[level]].eager]
-        for row in combinations(eager, 2):
+        for row in combinations(self._eager(levels), 2):
             if waiting[row[0]] >> row[1] & 1:
                 _meet(waiting, row)
                 yield row
+
+    def _eager(self, levels: Sequence[int]) -> list[int]:
+        names = [name for factor in self.factors for name, _ in factor.levels]
+        return [level for level in levels if names[level] in self.factors[self._factor_of[level]].eager]
+
+    def _again(self, row: Row, own: Sequence[int], held: set[int]) -> list[Row]:
+        """Pairs of eager numbers once more in the first row that holds an input: at the end of a domain many a function has a derivative
+        along one input and none along another, and with both of them differentiated nobody can tell."""
+        holding = {level for level in row if self._edits[level].kind == HOLDS and not self.known.ran >> level & 1} - held
+        held |= holding
+        pairs = (pair for pair in combinations(self._eager(own), 2) if holding and self._factor_of[pair[0]] != self._factor_of[pair[1]])
+        return [tuple(sorted((*pair, *row))) for pair in islice(pairs, self.family // 2)]
 
     def _unmet(self) -> list[int]:
         met = self.known.ran | self.known.refused

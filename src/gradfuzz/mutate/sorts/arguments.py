@@ -140,7 +140,7 @@ def _an_int(parameter: Parameter) -> list[Any]:
 
 def _a_float(parameter: Parameter) -> list[Any]:
     near = [parameter.default * 10, parameter.default / 10] if isinstance(parameter.default, float) else []
-    return [*near, 0.0, 0.5, 1.0, 2.0, -1.0, 1e-3, *FRACTIONS, INFINITY]
+    return [0.0, *near, 0.5, 1.0, 2.0, -1.0, 1e-3, *FRACTIONS, INFINITY]  # at zero formulas fail most often
 
 
 def _a_bool(parameter: Parameter) -> list[Any]:

@@ -24,7 +24,8 @@ def _grad_factors(program: Program, menu: Menu) -> Iterator[Factor]:
     two inputs with nothing to differentiate."""
     inputs = floating(program)
     if len(inputs) > 1:
-        constant = [(name, Edit("grad", name, not recipe.grad)) for name, recipe in inputs]
+        # What comes last is a parameter more often than the first: it is held first.
+        constant = [(name, Edit("grad", name, not recipe.grad)) for name, recipe in reversed(inputs)]
         yield Factor("constant or same", tuple(constant + [(f"{a} is {b}", Edit("same_tensor", a, b)) for a, b in _pairs(program)]))
 
 
