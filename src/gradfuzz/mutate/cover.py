@@ -15,9 +15,9 @@ installed: hence a greedy one of our own, as AETG and its like are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations, islice
+from itertools import chain, combinations, islice, zip_longest
 from typing import Any, Callable
 
 from gradfuzz.errors import ProgramError
@@ -33,6 +33,10 @@ FIRST_WIDTH = 4
 MOST_OF_A_FAMILY = 48
 # A compiler chooses its own layout.
 LAYOUT = "layout"
+# The kind of edit that makes a differentiated input constant.
+HOLDS = "grad"
+# What a level leaves to be seen.
+CLEAR, RETYPED, NOTHING = "clear", "retyped", "nothing"
 
 Row = tuple[int, ...]  # levels by their number, in the order in which their edits are made
 
@@ -108,6 +112,17 @@ def _meet(waiting: list[int], row: Row) -> None:
         waiting[b] &= ~(1 << a)
 
 
+def _among(waiting: list[int], levels: Sequence[int]) -> list[int]:
+    """What these levels have still to meet of each other."""
+    bits = sum(1 << level for level in levels)
+    return [met & bits if bits >> level & 1 else 0 for level, met in enumerate(waiting)]
+
+
+def _by_turns(*sources: Iterable[Row]) -> Iterator[Row]:
+    """One row of each in turn, until all are at their ends."""
+    return (row for rows in zip_longest(*sources) for row in rows if row is not None)
+
+
 class Design:
     """The factors of one seed, with what is known of them at the beginning of a batch.
 
@@ -142,12 +157,26 @@ class Design:
         # Of a family that shows much the rest is left out: what there is little of comes first.
         rare = sorted((row for row in alone if row[0] in own), key=lambda row: self._rarity(row[0]))
         yield [(), *rare, *self._eager_rows(waiting, own)]
-        refused = self._foreseen(waiting, shared)
+        seen = {level: self._seen(level) for level in shared}
+        refused = self._foreseen(waiting, [level for level in shared if seen[level] == CLEAR] or shared)
         shared = [level for level in shared if not refused >> level & 1]
+        clear = [level for level in shared if seen[level] == CLEAR]
+        unmet = [row for row in alone if row[0] in shared]
         waiting = [0 if refused >> level & 1 else bits & ~refused for level, bits in enumerate(waiting)]
         suspected = [row for row in suspected if not any(refused >> level & 1 for level in row)]
-        for row in chain(self._wide_rows(waiting, shared), suspected, (row for row in alone if row[0] in shared)):
-            members = [row]
+        # Rules have code of their own for a type, and what is refused in one takes with it all that stands in its row: types have rows of
+        # their own, each before two of all that leaves them as they are. What leaves nothing to be seen comes last.
+        held: set[int] = set()
+        unchanged = self._wide_rows(_among(waiting, clear), clear)
+        first = _by_turns((row for row in unmet if seen[row[0]] == RETYPED), unchanged, unchanged)
+        rest = (row for row in unmet if seen[row[0]] != RETYPED)
+        for row in chain(first, self._wide_rows(waiting, shared), suspected, rest):
+            if len(row) == 1 and seen[row[0]] == RETYPED and not self._taken(row):
+                self.learnt |= self.met(row, False)
+                waiting[:] = _among(waiting, [level for level in range(len(waiting)) if level not in row])
+                continue
+            _meet(waiting, row)
+            members = [row, *self._again(row, own, held)]
             while len(members) < self.family:
                 member = self._wide(waiting, own, row)
                 if member == row:
@@ -155,8 +184,19 @@ class Design:
                 members.append(member)
                 _meet(waiting, member)
             yield members
-        between = [bits & sum(1 << level for level in own) if level in own else 0 for level, bits in enumerate(waiting)]
-        yield list(self._wide_rows(between))
+        yield list(self._wide_rows(_among(waiting, own)))
+
+    def _seen(self, level: int) -> str:
+        """What a level leaves to be seen by itself, as far as its Program tells: everything, derivatives in other types, or nothing."""
+        try:
+            changed = apply_all(self._seed, self.edits((level,))).check()
+        except ProgramError:
+            return NOTHING
+        inputs = changed.inputs.values()
+        if not any(recipe.differentiable for recipe in inputs) or not all(recipe.elements for recipe in inputs):
+            return NOTHING
+        types = {name: recipe.dtype for name, recipe in self._seed.inputs.items()}
+        return CLEAR if all(types.get(name, recipe.dtype) == recipe.dtype for name, recipe in changed.inputs.items()) else RETYPED
 
     def _foreseen(self, waiting: list[int], levels: Sequence[int]) -> int:
         """Bits of those levels that are refused by themselves, as far as that can be told without trying them; none are looked for where
@@ -183,12 +223,22 @@ class Design:
 
     def _eager_rows(self, waiting: list[int], levels: Sequence[int]) -> Iterator[Row]:
         """Pairs of eager levels, each by itself, those of them that nobody has met."""
-        names = [name for factor in self.factors for name, _ in factor.levels]
-        eager = [level for level in levels if names[level] in self.factors[self._factor_of[level]].eager]
-        for row in combinations(eager, 2):
+        for row in combinations(self._eager(levels), 2):
             if waiting[row[0]] >> row[1] & 1:
                 _meet(waiting, row)
                 yield row
+
+    def _eager(self, levels: Sequence[int]) -> list[int]:
+        names = [name for factor in self.factors for name, _ in factor.levels]
+        return [level for level in levels if names[level] in self.factors[self._factor_of[level]].eager]
+
+    def _again(self, row: Row, own: Sequence[int], held: set[int]) -> list[Row]:
+        """Pairs of eager numbers once more in the first row that holds an input: at the end of a domain many a function has a derivative
+        along one input and none along another, and with both of them differentiated nobody can tell."""
+        holding = {level for level in row if self._edits[level].kind == HOLDS and not self.known.ran >> level & 1} - held
+        held |= holding
+        pairs = (pair for pair in combinations(self._eager(own), 2) if holding and self._factor_of[pair[0]] != self._factor_of[pair[1]])
+        return [tuple(sorted((*pair, *row))) for pair in islice(pairs, self.family // 2)]
 
     def _unmet(self) -> list[int]:
         met = self.known.ran | self.known.refused
@@ -217,10 +267,7 @@ class Design:
 
     def _clear_rows(self, waiting: list[int]) -> Iterator[Row]:
         """Rows without anything that shows nothing alone, or was never tried alone."""
-        clear = self._clear()
-        bits = sum(1 << level for level in clear)
-        among = [met & bits if bits >> level & 1 else 0 for level, met in enumerate(waiting)]
-        for row in self._wide_rows(among):
+        for row in self._wide_rows(_among(waiting, self._clear())):
             _meet(waiting, row)
             yield row
 

@@ -17,7 +17,8 @@ LARGE = (20.0, 40.0, 90.0, 400.0, 750.0, 1e4)
 # Where derivatives of functions that level off are far below the last place of their values: differences see nothing there, and formulas
 # that start from the value lose them. Of both signs by turns: a derivative may vanish on one side of zero and not on the other. Among the
 # first few one stands out by more than a double has digits for: functions of a whole row level off there.
-TAILS = (61.0, -41.0, 23.0, -90.0, 31.0, -19.5, 400.0, -35.0)
+# None is whole: poles are.
+TAILS = (61.3, -41.3, 23.3, -90.3, 31.3, -19.5, 400.3, -35.3)
 # Below the normal numbers of double, single and half precision.
 DENORMAL = (5e-324, 1e-310, 1e-40, 3e-6)
 NOT_FINITE = (float("inf"), float("-inf"), float("nan"))

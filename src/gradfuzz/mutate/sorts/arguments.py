@@ -133,13 +133,14 @@ def _option_factors(program: Program, menu: Menu) -> Iterator[Factor]:
 
 
 def _an_int(parameter: Parameter) -> list[Any]:
-    near = [parameter.default + 1, parameter.default - 1] if isinstance(parameter.default, int) else [LONGER]
-    return [*near, 0, 1, -1, 2]
+    if isinstance(parameter.default, int):
+        return [parameter.default + 1, parameter.default - 1, 0, 1, -1, 2]
+    return [0, 1, -1, 2, LONGER]  # most of what has no default counts dimensions, and few tensors have so many
 
 
 def _a_float(parameter: Parameter) -> list[Any]:
     near = [parameter.default * 10, parameter.default / 10] if isinstance(parameter.default, float) else []
-    return [*near, 0.0, 0.5, 1.0, 2.0, -1.0, 1e-3, *FRACTIONS, INFINITY]
+    return [0.0, *near, 0.5, 1.0, 2.0, -1.0, 1e-3, *FRACTIONS, INFINITY]  # at zero formulas fail most often
 
 
 def _a_bool(parameter: Parameter) -> list[Any]:

@@ -20,10 +20,13 @@ def _draw_grad(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
 
 
 def _grad_factors(program: Program, menu: Menu) -> Iterator[Factor]:
-    """Each input constant while the others are differentiated."""
+    """Each input constant while the others are differentiated, and one tensor in the place of two: both at once would leave a function of
+    two inputs with nothing to differentiate."""
     inputs = floating(program)
     if len(inputs) > 1:
-        yield Factor("constant", tuple((name, Edit("grad", name, not recipe.grad)) for name, recipe in inputs))
+        # What comes last is a parameter more often than the first: it is held first.
+        constant = [(name, Edit("grad", name, not recipe.grad)) for name, recipe in reversed(inputs)]
+        yield Factor("constant or same", tuple(constant + [(f"{a} is {b}", Edit("same_tensor", a, b)) for a, b in _pairs(program)]))
 
 
 def _draw_same(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
@@ -38,13 +41,17 @@ def _alike(program: Program) -> list[tuple[str, str]]:
     return [(a, b) for a, r in inputs for b, s in inputs if a != b and r.shape == s.shape and r.dtype == s.dtype]
 
 
+def _pairs(program: Program) -> list[tuple[str, str]]:
+    """Inputs that may be one."""
+    in_place = any(call.func.endswith("_") for call in program.calls())
+    return [] if in_place else [(a, b) for a, b in _alike(program) if a < b]
+
+
 def _same_factors(program: Program, menu: Menu) -> Iterator[Factor]:
-    """Two inputs with equal numbers, which is a matter of numbers alone, and one tensor in the place of both."""
-    pairs = [(a, b) for a, b in _alike(program) if a < b]
-    if pairs and not any(call.func.endswith("_") for call in program.calls()):
-        equal = [(f"{a} = {b}", Edit("values", b, values_to_json(program.inputs[a].values))) for a, b in pairs]
+    """Two inputs with equal numbers, which is a matter of numbers alone."""
+    equal = [(f"{a} = {b}", Edit("values", b, values_to_json(program.inputs[a].values))) for a, b in _pairs(program)]
+    if equal:
         yield Factor("equal", tuple(equal), shared=False)
-        yield Factor("same", tuple((f"{a} is {b}", Edit("same_tensor", a, b)) for a, b in pairs))
 
 
 def _same_tensor(program: Program, where: str, value: str) -> Program | None:

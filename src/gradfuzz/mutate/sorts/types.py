@@ -10,6 +10,8 @@ from typing import Any
 from gradfuzz.mutate.edit import Edit, Factor, Menu, Sort, floating, on_input, pick
 from gradfuzz.program.model import COMPLEXES, DISCRETE, FLOATS, RANGES, Program
 
+# Types of all inputs, those first whose derivatives are rules of their own and are seen in full.
+TOGETHER = ("complex128", "float32", "float64", "complex64", "float16", "bfloat16")
 # Types of one input beside others of another.
 ALONE = ("float32", "complex128", "int64")
 # People's own type, whose range ends where ordinary numbers are: it meets them early.
@@ -56,7 +58,7 @@ def factors(program: Program, menu: Menu) -> Iterator[Factor]:
     inputs = floating(program)
     used = {recipe.dtype for _, recipe in inputs}
     real = _real(program)
-    levels = [(to, Edit("dtypes", None, to)) for to in (*FLOATS, *(() if real else COMPLEXES)) if inputs and used != {to}]
+    levels = [(to, Edit("dtypes", None, to)) for to in TOGETHER if inputs and used != {to} and not (real and to in COMPLEXES)]
     if len(inputs) > 1 and not real:
         levels += [(f"{name} {to}", Edit("dtype", name, to)) for name, r in inputs for to in ALONE if r.dtype != to]
     yield Factor("type", tuple(levels), eager=EAGER)
