@@ -304,6 +304,12 @@ def test_what_a_folder_says_of_names_is_used(target):
     assert names.functions and names.internal
 
 
+def test_an_id_is_one_word_and_a_node_of_a_graph_is_its_operator():
+    (bug,) = bugs_of([made(rule="a rule of two words")])
+    assert len(bug.id.split()) == 1
+    assert names_of("tensorflow").of_rule("node MatrixInverse") == names_of("tensorflow").of_rule("MatrixInverse")
+
+
 def test_names_of_a_target_that_nobody_knows_are_read_by_themselves():
     assert names_of("nobody").stem("nobody.nn.MaxPool2d") == names_of("nobody").stem("nobody.max_pool3d_") == "max_pool"
 

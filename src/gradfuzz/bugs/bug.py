@@ -142,6 +142,7 @@ def _id(findings: Sequence[Finding]) -> str:
     often = Counter(map(run_together, subjects)).most_common(1)[0][0]
     at_fault = any(calls(f, findings[0]) for f in findings)
     name = subjects[0] if at_fault else next(s for s in subjects if run_together(s) == often)
+    name = "_".join(name.split())  # an id is one word, whatever a rule is called
     return f"{PREFIX}{name}-{hashlib.sha256('|'.join(key).encode('utf-8', 'surrogatepass')).hexdigest()[:4]}"
 
 

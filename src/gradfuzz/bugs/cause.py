@@ -96,9 +96,10 @@ def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
         parts: dict[int, set[int]] = {}  # of groups, those whose operator, or function, they may be wrong because of
         for key, pairs in callees:
             for i, j in pairs:
-                if key == keys[j][0] != keys[i][0] and not _of_many(findings[j]) and explains(i, j) and operates(key, j):
-                    if not _right_there(findings[i], findings[j]):
-                        parts.setdefault(root(i), set()).add(root(j))
+                if key != keys[j][0] or key == keys[i][0] or _of_many(findings[j]) or _right_there(findings[i], findings[j]):
+                    continue
+                if explains(i, j) and operates(key, j):
+                    parts.setdefault(root(i), set()).add(root(j))
         for i, j in called(findings):
             if explains(i, j) and _explains(findings[j].verdict, findings[i].verdict):
                 parts.setdefault(root(i), set()).add(root(j))
