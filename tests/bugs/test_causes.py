@@ -268,6 +268,14 @@ def test_a_label_does_not_hide_a_neighbour():
     assert [bug.label_name for bug in beside] == ["known", "new"]
     follows = bugs_of([known, made("torch.linalg.det", scenarios=["reverse-over-forward"])])
     assert [len(bug.findings) for bug in follows] == [2]  # a derivative of what is wrong
+    assert follows[0].label_name == "new"
+
+
+def test_what_calls_a_known_function_or_is_its_internal_name_is_as_known():
+    known = made("torch.tanh", "tail", label=Label("known", "one minus its square", "https://a"), calls=(("lib.tanh", 2),))
+    internal, caller = made("torch.ops.aten.tanh.default", "tail"), made("torch.foo", "tail", calls=(("lib.foo", 1), ("lib.tanh", 2)))
+    (bug,) = bugs_of([known, internal, caller])
+    assert bug.label_name == "known" and len(bug.findings) == 3
 
 
 def test_a_composite_is_wrong_because_an_operator_inside_it_is():
