@@ -40,6 +40,12 @@ def composite(name, *functions, **more):
     return made(f"jax.numpy.{name}", target="jax", text=text, calls=passed, rules=("mul", *functions), **more)
 
 
+def hanging(name, *rules):
+    """A finding of a sampler that does not come back, whose seed leads to these operators."""
+    text = f'x = tensor((2,), "float64", listed([0.5, 2.0]))\ny = jax.random.{name}(jax.random.PRNGKey(0), x)\n'
+    return made(f"jax.random.{name}", "timeout", target="jax", text=text, oracle="process", rules=("add", *rules))
+
+
 ONE = [
     ("a function, and a loop that was given it", [composite("hypot"), looping("hypot")]),
     ("a loop that was given one function, at two orders", [looping("hypot"), looping("hypot", scenarios=["reverse-over-reverse"])]),
@@ -57,10 +63,22 @@ ONE = [
     ("a function that is known to be wrong at ordinary numbers, and is inexact at others", [
         calling("silu", label=KNOWN, ordinary=True), calling("silu", kind="accuracy", ordinary=False),
     ]),
+    ("a function that is known to be wrong, and its operator", [
+        made("torch.tanh", "tail", label=KNOWN), made("torch.ops.aten.tanh.default", "tail"),
+    ]),
+    ("a sampler that hangs, of which an operator is all there is, and one that calls that operator", [
+        hanging("gamma", "mul"), hanging("chisquare", "mul", "random_gamma"),
+    ]),
     ("one message from a function and what calls it", [calling("qdwh", **RAISES), calling("polar", "qdwh", **RAISES)]),
 ]  # fmt: skip
 
 TWO = [
+    ("a function that does so by design, and what calls it", [
+        calling("silu", label=Label("by-design", "one", "https://a")), calling("swish", "silu"),
+    ]),
+    ("a function that is known to be wrong, and what calls it and overflows", [
+        calling("silu", label=KNOWN), calling("swish", "silu", kind="nonfinite"),
+    ]),
     ("loops that were given two functions", [looping("hypot"), looping("divmod", kind="accuracy")]),
     ("a loop that was given one function, and what loops over something else", [looping("divmod"), composite("dawsn", "scan")]),
     ("what loops, each over something of its own", [composite("dawsn", "scan"), composite("spence", "scan")]),

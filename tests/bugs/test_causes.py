@@ -268,6 +268,14 @@ def test_a_label_does_not_hide_a_neighbour():
     assert [bug.label_name for bug in beside] == ["known", "new"]
     follows = bugs_of([known, made("torch.linalg.det", scenarios=["reverse-over-forward"])])
     assert [len(bug.findings) for bug in follows] == [2]  # a derivative of what is wrong
+    assert follows[0].label_name == "new"
+
+
+def test_what_calls_a_known_function_or_is_its_internal_name_is_as_known():
+    known = made("torch.tanh", "tail", label=Label("known", "one minus its square", "https://a"), calls=(("lib.tanh", 2),))
+    internal, caller = made("torch.ops.aten.tanh.default", "tail"), made("torch.foo", "tail", calls=(("lib.foo", 1), ("lib.tanh", 2)))
+    (bug,) = bugs_of([known, internal, caller])
+    assert bug.label_name == "known" and len(bug.findings) == 3
 
 
 def test_a_composite_is_wrong_because_an_operator_inside_it_is():
@@ -302,6 +310,12 @@ def test_densities_of_two_distributions_are_two_functions():
 def test_what_a_folder_says_of_names_is_used(target):
     names = names_of(target)
     assert names.functions and names.internal
+
+
+def test_an_id_is_one_word_and_a_node_of_a_graph_is_its_operator():
+    (bug,) = bugs_of([made(rule="a rule of two words")])
+    assert len(bug.id.split()) == 1
+    assert names_of("tensorflow").of_rule("node MatrixInverse") == names_of("tensorflow").of_rule("MatrixInverse")
 
 
 def test_names_of_a_target_that_nobody_knows_are_read_by_themselves():

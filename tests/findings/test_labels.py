@@ -116,6 +116,18 @@ def test_what_a_signature_shows_or_a_form_of_it_describes_is_documented(torch_ta
     assert hidden(torch_target, "torch.nn.functional.elu_", "torch.nn.functional.elu_(x, scale=2.0)") == ["scale"]
 
 
+def test_what_the_class_says_that_a_class_is_made_from_is_documented(torch_target, monkeypatch):
+    class Made(torch_target.compiler.resolve("torch.nn.Linear")):
+        """A layer of our own, which says nothing of options."""
+
+        def __init__(self, *given, **options):
+            super().__init__(*given, **options)
+
+    monkeypatch.setattr("torch.nn.Made", Made, raising=False)
+    assert hidden(torch_target, "torch.nn.Made", "torch.nn.Made(2, 2, bias=True)") == []
+    assert hidden(torch_target, "torch.nn.Made", "torch.nn.Made(2, 2, no_such_option=True)") == ["no_such_option"]
+
+
 def test_a_word_that_no_docstring_lists_is_not_documented(torch_target):
     call = 'torch.Tensor.scatter_reduce(x, 0, x, x, "{}")'
     assert [hidden(torch_target, "torch.Tensor.scatter_reduce", call.format(word)) for word in ("max", "amax")] == [["max"], []]

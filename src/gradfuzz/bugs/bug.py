@@ -11,7 +11,7 @@ from itertools import zip_longest
 from typing import Any
 
 from gradfuzz.bugs.blame import calls
-from gradfuzz.bugs.cause import causes, gathered, run_together, subject
+from gradfuzz.bugs.cause import causes, follows, gathered, run_together, subject
 from gradfuzz.bugs.circumstances import circumstances
 from gradfuzz.bugs.judgements import BY_DESIGN, REAL, Judgement, place
 from gradfuzz.bugs.names import names_of
@@ -45,10 +45,11 @@ class Bug:
         """Everything that shows it, the leading finding's first."""
         return tuple(dict.fromkeys(f.api for f in self.findings))
 
-    @property
+    @cached_property
     def label_name(self) -> str:
-        """New, if any of its findings is: a label must not hide a neighbour. A regression is more than that."""
-        labels = Counter(f.label_name for f in self.findings)
+        """New, if any of its findings is and follows from no labelled one: a label must not hide a neighbour. A regression is more."""
+        labelled = [f for f in self.findings if f.label is not None]
+        labels = Counter(f.label_name for f in self.findings if f.label is not None or not any(follows(known, f) for known in labelled))
         return next((name for name in (REGRESSION, NEW) if labels[name]), labels.most_common(1)[0][0])
 
     @property
@@ -142,6 +143,7 @@ def _id(findings: Sequence[Finding]) -> str:
     often = Counter(map(run_together, subjects)).most_common(1)[0][0]
     at_fault = any(calls(f, findings[0]) for f in findings)
     name = subjects[0] if at_fault else next(s for s in subjects if run_together(s) == often)
+    name = "_".join(name.split())  # an id is one word, whatever a rule is called
     return f"{PREFIX}{name}-{hashlib.sha256('|'.join(key).encode('utf-8', 'surrogatepass')).hexdigest()[:4]}"
 
 

@@ -12,6 +12,7 @@ from gradfuzz.bugs.circumstances import circumstances, mixed_types
 from gradfuzz.bugs.names import names_of, without_dimensions
 from gradfuzz.bugs.severity import EDGE, GRADES, POINT, REGION, Severity, as_shown
 from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.labels import BY_DESIGN
 from gradfuzz.oracles.verdict import ACCURACY, CRASH, GRADIENT, INTERNAL, MALFORMED, NONFINITE, STATUS, TAIL, TIMEOUT, VALUE, WAY, Verdict
 from gradfuzz.program.model import Ref, walk
 from gradfuzz.targets.base.scenario import Modes
@@ -96,9 +97,10 @@ def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
         parts: dict[int, set[int]] = {}  # of groups, those whose operator, or function, they may be wrong because of
         for key, pairs in callees:
             for i, j in pairs:
-                if key == keys[j][0] != keys[i][0] and not _of_many(findings[j]) and explains(i, j) and operates(key, j):
-                    if not _right_there(findings[i], findings[j]):
-                        parts.setdefault(root(i), set()).add(root(j))
+                if key != keys[j][0] or key == keys[i][0] or _of_many(findings[j]) or _right_there(findings[i], findings[j]):
+                    continue
+                if explains(i, j) and operates(key, j):
+                    parts.setdefault(root(i), set()).add(root(j))
         for i, j in called(findings):
             if explains(i, j) and _explains(findings[j].verdict, findings[i].verdict):
                 parts.setdefault(root(i), set()).add(root(j))
@@ -139,8 +141,11 @@ def _of_both(key: tuple[str, ...]) -> bool:
 
 
 def _of_many(finding: Finding) -> bool:
-    """Whether it is a function made of several operators, which may have the name of one: that one is not wrong because it is."""
-    return not finding.rule and len(finding.rules) > 1
+    """Whether it is a function made of several operators, which may have the name of one: that one is not wrong because it is.
+
+    An API of which it is known that an operator is all there is to it (`aliases` in names.json) is that operator.
+    """
+    return not finding.rule and len(finding.rules) > 1 and finding.api not in (names_of(finding.target).aliases or {})
 
 
 def _one_symptom(composite: Finding, operator: Finding) -> bool:
@@ -343,8 +348,7 @@ def one_formula(a: Finding, b: Finding) -> bool:
     if a.label is not None or b.label is not None:
         # A label says what it is about: what it was not given to has another cause, or follows from it, as what calls it does.
         labelled, other = (a, b) if a.label is not None else (b, a)
-        called_by = calls(other, labelled) and a.verdict.order == b.verdict.order and _cause(a)[0] == _cause(b)[0]
-        return _explained(a, b) or called_by or _wrong_anyway(labelled, other)
+        return _explained(a, b) or follows(labelled, other)
     if "wrong" not in (_cause(a)[0], _cause(b)[0]):
         return True
     first, second = sorted((a, b), key=lambda f: f.verdict.order)
@@ -384,6 +388,27 @@ def _explained(a: Finding, b: Finding) -> bool:
         return True
     low, high = sorted((a, b), key=lambda f: f.verdict.order)
     return low.label is not None and low.verdict.order < high.verdict.order and _explains(low.verdict, high.verdict)
+
+
+def follows(known: Finding, other: Finding) -> bool:
+    """Whether what one shows is what a label says of the other: it calls it, is its internal name, or is that function elsewhere.
+
+    What is by design of a function is not of those that call it.
+    """
+    if known.label_name == BY_DESIGN:
+        return False
+    same = known.verdict.order == other.verdict.order and _one_symptom(other, known)
+    return (same and (calls(other, known) or _behind(known, other))) or _wrong_anyway(known, other)
+
+
+def _behind(known: Finding, other: Finding) -> bool:
+    """Whether one is the internal name of the other's function, which labels do not know, and shows it in the same modes."""
+    modes = [{s.name for s in f.verdict.scenarios} for f in (known, other)]
+    return (
+        names_of(other.target).is_internal(other.api)
+        and run_together(subject(known)) == run_together(subject(other))
+        and modes[0] == modes[1]
+    )
 
 
 def _wrong_anyway(known: Finding, other: Finding) -> bool:

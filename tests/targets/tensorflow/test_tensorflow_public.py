@@ -20,6 +20,12 @@ CASES = [
         f"tf.sparse.maximum({SPARSE}, {SPARSE})",
     ),
     (
+        "tf.raw_ops.ImageProjectiveTransformV3(images=tf.cast(x, tf.float32),"
+        " transforms=tf.constant([[1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0]]),"
+        ' output_shape=[4, 4], fill_value=0.0, interpolation="BILINEAR")',
+        "tf.keras.ops.image.affine_transform(tf.cast(x, tf.float32), tf.constant([[1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0]]))",
+    ),
+    (
         "tf.raw_ops.ScaleAndTranslate(images=x, size=[2, 2], scale=[1.0, 1.0], translation=[0.0, 0.0])",
         "tf.image.resize(x, [2, 2], antialias=True)",  # which the operator does unless told otherwise
     ),

@@ -85,12 +85,22 @@ def undocumented(target: Target, api: str, program: Program) -> list[str]:
     own = _own(target, api)
     if not own:
         return [last]
-    texts = [own, *(_doc(path, language) for path in _siblings(api, language))]
+    texts = [own, *_inherited(api, language), *(_doc(path, language) for path in _siblings(api, language))]
     calls = [call for call in program.calls() if call.func.rsplit(".", 1)[-1] == last]
     names = [name for call in calls for name, _ in call.kwargs if name not in _signature(api, language)]
     words = [value for call in calls for value in (*call.args, *(v for _, v in call.kwargs)) if isinstance(value, str)]
     listed = [word for word in words if any(map(_LISTED.search, texts)) and _A_WORD.fullmatch(word)]
     return [name for name in dict.fromkeys([*names, *listed]) if not any(re.search(rf"\b{re.escape(name)}\b", text) for text in texts)]
+
+
+def _inherited(path: str, language: Language) -> list[str]:
+    """What the classes say that a class was made from: of them it has the options that all of its kind have."""
+    try:
+        found = resolve(path, language)
+    except (ProgramError, ImportError, AttributeError, TypeError):
+        return []
+    bases = found.__mro__[1:-1] if inspect.isclass(found) else ()
+    return [" ".join((inspect.getdoc(base) or "").split()) for base in bases]
 
 
 def described(target: Target, api: str) -> bool:

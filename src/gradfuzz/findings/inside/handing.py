@@ -65,16 +65,25 @@ def _left_to_it(target: Target, call: Call) -> Given:
 
 
 def _filled(given: Given, overload: Overload) -> dict[str, Expr] | None:
-    """What each parameter is given: its namesake, or the next tensor that has none; None where a parameter goes without."""
+    """What each parameter is given: its namesake, or the next tensor that has none, or the next of all arguments that have none; None
+    where a parameter goes without."""
     names = {parameter.name for parameter in overload}
-    found = {name: value for name, value in given if name in names}
-    rest = [value for name, value in given if name not in names and is_tensor(value)]
-    for parameter in overload:
-        if parameter.required and parameter.name not in found:
-            if not rest or parameter.kind == "starred":
-                return None
-            found[parameter.name] = rest.pop(0)
-    return found if any(map(is_tensor, found.values())) else None
+    told = {parameter.name: parameter.default for parameter in overload}
+    named = {name: _as_spelt(value, told[name]) for name, value in given if name in names}
+    wanting = [p.name for p in overload if p.required and p.name not in named]
+    if any(p.kind == "starred" for p in overload if p.name in wanting):
+        return None
+    rest = [value for name, value in given if name not in names and not isinstance(value, (bool, str))]
+    for fillers in (list(filter(is_tensor, rest)), rest):
+        if len(fillers) >= len(wanting):
+            found = {**named, **dict(zip(wanting, fillers))}
+            return found if any(map(is_tensor, found.values())) else None
+    return None
+
+
+def _as_spelt(value: Expr, default: Any) -> Expr:
+    """A word in the letters of the function's own: BILINEAR to one that says bilinear."""
+    return value.lower() if isinstance(value, str) and isinstance(default, str) and default.islower() else value
 
 
 def _asked(func: str, path: str, overload: Overload, found: Mapping[str, Expr]) -> Iterator[tuple[str, Any]]:
@@ -109,7 +118,8 @@ def _call(path: str, overload: Sequence[Parameter], found: Mapping[str, Expr]) -
 
 
 def _same(value: Expr, default: Any) -> bool:
-    return isinstance(default, (bool, str)) and type(value) is type(default) and value == default
+    plain = isinstance(value, (bool, str, int, float)) and isinstance(default, (bool, str, int, float))
+    return plain and isinstance(value, bool) == isinstance(default, bool) and value == default
 
 
 def is_tensor(value: Expr) -> bool:
