@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from functools import lru_cache
-from types import SimpleNamespace
 
 from gradfuzz.findings.inside import confirm as confirming
 from gradfuzz.findings.inside import documented as documenting
@@ -68,25 +67,6 @@ def test_what_other_scenarios_hide_is_asked_of_all_of_them(torch_target, monkeyp
     asked = watched(monkeypatch, lambda program, options, seen: Examination([], trial=seen.trial) if options.scenarios else seen)
     assert confirm(torch_target, suspicion, 2.0) is not None
     assert [options.scenarios is None for options in asked if options.effort == FULL][:2] == [False, True]
-
-
-def test_shrinking_has_its_time_to_itself(torch_target, monkeypatch):
-    """Every examination takes five seconds: seeing the suspicion again takes nothing from the two of shrinking."""
-    suspicion, clock, time_left = suspected(torch_target, "wrong_backward", 1), [0.0], []
-
-    def examined(program, options, seen):
-        clock[0] += 5.0
-        return seen
-
-    def shrink(program, shows, more_time, api):
-        time_left.append(more_time())
-        return program
-
-    watched(monkeypatch, examined)
-    monkeypatch.setattr(confirming, "time", SimpleNamespace(process_time=lambda: clock[0]))
-    monkeypatch.setattr(confirming, "shrink_program", shrink)
-    assert confirm(torch_target, suspicion, 2.0) is not None
-    assert time_left[0]
 
 
 def test_what_little_effort_makes_of_it_is_given_up_where_all_of_it_sees_nothing(torch_target, monkeypatch):

@@ -184,8 +184,9 @@ def test_what_waits_to_be_settled_is_owed_its_short_script(opened):
     for suspected in (FIRST, SECOND):
         opened.suspect(suspected)
     opened.done, opened._found = 10, 5  # two seconds each, and one more for polishing
-    opened.writing.spent, opened.writing.polished = 5.0, 5
-    assert opened.owed(25.0) == 2 * (2.0 + 0.5 * 1.0)
+    opened.writing._spent.update(polish=3.0, picture=2.0)
+    opened.writing._done.update(polish=5, picture=5)
+    assert opened.owed(25.0) == pytest.approx(2 * (2.0 + 0.5 * 1.0))
     opened._ready(opened.pending[SECOND.key], opened._finding("torch.sin", _seen(SECOND), confirmed=True))
     assert opened.undone == 1 and opened.waiting == 2 and not opened.unpolished  # the put-off one is settled at the end
     assert opened.owed(25.0 + 2.0) == pytest.approx(2.0 + 6 / 11 + 1.0)
@@ -196,8 +197,7 @@ def test_what_waits_to_be_settled_is_owed_its_short_script(opened):
 def test_what_polishing_takes_is_counted_apart(opened):
     opened.suspect(FIRST)
     opened._settle(opened.pending[FIRST.key], opened._finding("torch.sin", _seen(FIRST), confirmed=True))
-    job = next(job for job in opened.pool.asked if job["do"] == "pinpoint")
-    opened.handle(Event("done", job, {"shown": None, "spent": 0.25}))
-    while opened.unpolished:
+    while opened.unfinished:
         opened.handle(Event("done", opened.pool.asked[-1], {"spent": 0.5}))
-    assert opened.writing.polished == 1 and opened.writing.spent == 0.25 + 0.5 * (len(opened.pool.asked) - 2)
+    assert [job["do"] for job in opened.pool.asked] == ["confirm", "pinpoint", "landscape"]
+    assert opened.writing.spent == 1.0

@@ -26,7 +26,7 @@ def polished(findings, order=list):
     while writing.unpolished:
         assert len(writing.pool.jobs.put_off) <= 1  # with one worker, one at a time
         answered(writing)
-    return done
+    return list(dict.fromkeys(done))  # each is told once more with its picture
 
 
 def test_the_gravest_come_first_and_one_of_each_bug_before_the_second_of_any():
@@ -79,3 +79,14 @@ def test_what_was_begun_is_finished_before_anything_else_that_was_put_off():
 def test_all_are_polished_in_the_end():
     findings = [made(f"torch.f{n}") for n in range(30)]
     assert sorted(polished(findings, in_turn)) == sorted(f.id for f in findings)
+
+
+def test_pictures_come_when_no_short_script_waits():
+    told, writing = [], Writing(Queue())
+    for name in ("sin", "cos", "tan"):
+        writing.polish(made(f"torch.{name}"), lambda f: told.append(f.api))
+    done = []
+    while writing.unpolished or writing.unpictured:
+        done.append(answered(writing)["do"])
+    assert done == ["pinpoint"] * 3 + ["landscape"] * 3
+    assert told == ["torch.sin", "torch.cos", "torch.tan"] * 2  # each is kept as it is polished, and once more with its picture

@@ -19,7 +19,7 @@ from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.findings.postmortem import Death, DeathDesk
 from gradfuzz.findings.proof import Proof, proof_from
 from gradfuzz.findings.script import script
-from gradfuzz.findings.writing import Order, Writing
+from gradfuzz.findings.writing import A_FEW, Order, Writing
 from gradfuzz.oracles.verdict import ACCURACY, GRADIENT, KINK, NONFINITE, PRECISION, TAIL, WAY
 from gradfuzz.pool.executor import Event, Executor
 from gradfuzz.pool.launch import Launch
@@ -36,8 +36,6 @@ PUT_OFF_SECONDS = 1.0
 # What was met under a name that hardly anybody calls and then under a public one is looked into once more: the key's end meanwhile.
 BY_ANOTHER_NAME = " by another name"
 DEATHS = "process"  # the oracle of what took its process down, which has a post-mortem instead
-# What a case costs is known when so many were looked into, and what polishing costs when so many findings were polished.
-A_FEW = 5
 
 
 class Pending(Protocol):
@@ -136,8 +134,8 @@ class Triage:
 
     @property
     def unfinished(self) -> bool:
-        """Whether anything waits to be looked into or to be polished."""
-        return bool(self.waiting or self.unpolished)
+        """Whether anything waits to be looked into, to be polished, or for its picture."""
+        return bool(self.waiting or self.unpolished or self.writing.unpictured)
 
     def owed(self, spent: float) -> float:
         """Seconds of the processor that what is suspected and found will still take, at what it has cost so far: `spent`, all of it.
@@ -147,9 +145,8 @@ class Triage:
         if self.done < A_FEW:
             return 0.0
         each = max(0.0, spent - self.writing.spent) / self.done
-        polish = self.writing.spent / self.writing.polished if self.writing.polished >= A_FEW else each
         ready = sum(self._will_be_found(case) for case in self.pending.values())
-        return self.undone * (each + self._found / self.done * polish) + (ready + self.unpolished) * polish
+        return self.undone * each + self.writing.owed(ready + self.undone * self._found / self.done, each)
 
     def _will_be_found(self, case: Case) -> bool:
         """Whether a case has a finding that nobody has had, and waits for its turn."""
@@ -181,8 +178,8 @@ class Triage:
                 self._begin(case.key, case.report.check(language))
         for finding in self.store.findings(self.campaign):
             self._named(self.aliases.get(finding.key, finding.key), finding)
-            if finding.confirmed and finding.short is None and finding.landscape is None and finding.verdict.oracle != DEATHS:
-                self._polish(finding)
+            if finding.confirmed and finding.landscape is None and finding.verdict.oracle != DEATHS:
+                (self.writing.polish if finding.short is None else self.writing.picture)(finding, self._refined)
         for number, question in self.store.questions(self.campaign).items():
             with contextlib.suppress(ProgramError):
                 self._wonder(number, question.check(language))
@@ -402,14 +399,11 @@ class Triage:
                 if not replaced:
                     self.found(replace(filed, times=times))
                 if not isinstance(case.report, Death):
-                    self._polish(filed)
+                    self.writing.polish(filed, self._refined)
 
-    def _polish(self, finding: Finding) -> None:
-        def refine(polished: Finding) -> None:
-            if self._names.get(polished.id) == polished.api:  # else another one has taken its place
-                self.store.refine(self.campaign, polished)
-
-        self.writing.polish(finding, refine)
+    def _refined(self, finding: Finding) -> None:
+        if self._names.get(finding.id) == finding.api:  # else another one has taken its place
+            self.store.refine(self.campaign, finding)
 
     def collect(self) -> None:
         """Take in what was found out on the side: proofs, and post-mortems, of which there is one desk, so that they come in turn."""

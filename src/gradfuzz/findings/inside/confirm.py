@@ -95,7 +95,9 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
     if seconds:
         suspicion = _at_its_order(target, suspicion)
     options, wanted = suspicion.options, mark(suspicion.verdict)
+    # The processor's time: what else the computer does must not change which Program is the smallest.
     compiles = any(target.ways[s.way].compiles for s in suspicion.verdict.scenarios if s.way in target.ways)
+    deadline = time.process_time() + seconds * (COMPILED_FACTOR if compiles else 1)
 
     def seen(program: Program, how: Options = options) -> tuple[Examination, Verdict | None]:
         examination = examine(target, program, how)
@@ -146,8 +148,6 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
     if again[1] is None and wholly(suspicion.mutant)[1] is None:
         return None
     began, found = time.process_time(), Smallest(suspicion.mutant, suspicion.edits, suspicion.api)
-    # The processor's time: what else the computer does must not change which Program is the smallest.
-    deadline = began + seconds * (COMPILED_FACTOR if compiles else 1)
     # What little effort makes small may turn out to be nothing when all is asked: then it takes all of it from the start.
     for how in (_cheaper(options, suspicion.verdict), options) if seconds else ():
         smallest = shrunk(how)
