@@ -145,6 +145,11 @@ class Trial:
         """The unit of the coarsest floating type among inputs and outputs."""
         return self.point.unit
 
+    @property
+    def inside(self) -> float:
+        """The same of the types that numbers have inside the function, where that is known."""
+        return max(self.epsilon, float(getattr(self.point, "narrowest", 0.0)))  # see Narrowing
+
     def mute(self, live: list[bool] | None) -> None:
         """Leave outputs that the library declares to have no derivative out of the projection."""
         if live is not None and not all(live) and any(live):

@@ -18,7 +18,7 @@ Array = Any
 # before the difference is held against what a rounding of the inputs does.
 FREE_UNITS = 64.0
 # By so many units inputs are rounded otherwise, up and down. What cancels may give the same number, or none, at several of them.
-ROUNDED = (4.0, 1.0, 2.0, 3.0, 5.0, 6.0, 7.0, 8.0)
+ROUNDED = range(1, 9)
 
 
 def check_value(trial: Trial, scenario: Scenario, outcome: Outcome) -> Verdict | None:
@@ -51,6 +51,9 @@ def _judge(trial: Trial, scenario: Scenario, seen: list[Array]) -> Verdict | Non
         if not isinstance(again, Outcome) or _distance(trial.direct, again.outputs) > 0:
             return Verdict(INCONCLUSIVE, "value", VALUE, scenario.order, [scenario], "nondeterministic: two direct runs differ")
         explained = _explained(trial)
+        frayed = worst > explained and _frayed(trial)
+    if frayed:
+        return Verdict(INCONCLUSIVE, "value", VALUE, scenario.order, [scenario], "rounding: nothing is left of the output but that")
     if worst <= explained:
         return Verdict(AGREE, "value", VALUE, scenario.order, [scenario], "within what rounding does")
     index = _worst_element(trial.direct, seen)
@@ -65,11 +68,23 @@ def _explained(trial: Trial) -> float:
     """How far a few roundings of the inputs move the direct output, and how far those inside the function do."""
     moved = 0.0
     for index, units in enumerate(ROUNDED):
-        for sign in (1, -1):
-            outcome = trial.attempt(DIRECT, (), trial.jitter(index), sign * units * trial.epsilon)
-            if isinstance(outcome, Outcome):
-                moved = max(moved, _distance(trial.direct, outcome.outputs))
+        moved = max([moved, *(_moved(trial, index, sign * units) for sign in (1, -1))])
     return 16 * moved + FREE_UNITS * trial.epsilon + output_scatter(trial)
+
+
+def _frayed(trial: Trial) -> bool:
+    """Whether one rounding moves the output by its own size and the next one brings it back: it is noise, which may be infinite as well.
+
+    At a jump all roundings on one side move it.
+    """
+    sides = ([_moved(trial, 0, sign * units) >= 1.0 for units in ROUNDED] for sign in (1, -1))
+    return any(there and not further for moved in sides for there, further in zip(moved, moved[1:]))
+
+
+def _moved(trial: Trial, pattern: int, units: int) -> float:
+    """By how much another rounding of the inputs, by so many units, moves the direct output."""
+    outcome = trial.attempt(DIRECT, (), trial.jitter(pattern), units * trial.epsilon)
+    return _distance(trial.direct, outcome.outputs) if isinstance(outcome, Outcome) else 0.0
 
 
 def _distance(ours: list[Array], theirs: list[Array]) -> float:

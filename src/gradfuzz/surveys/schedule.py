@@ -36,8 +36,8 @@ LATER_BATCH = 16
 # Where another shape costs a compilation, a design's rows come in families of some sixteen, and those of the seed's own shapes: sixteen for
 # each of three inputs, and pairs of what fails most often. Beside the compilation they cost nothing.
 FIRST_COVER_OF_FAMILIES = 96
-# The first look at an API is at the first of them, which is the seed's own shapes: a fifth of the time of all. The others, which cost a
-# compilation each, come when every API has been looked at, an API's after an operator's turn in further ways.
+# The first look at an API is at the first of them, which is the seed's own shapes: a third of the time of all. The others, which cost a
+# compilation each, come when every API has been looked at, an API's before an operator's turn in further ways.
 OWN_FAMILY, OTHER_FAMILIES = (0, 1), (1, FIRST_COVER_OF_FAMILIES)
 # A turn in further ways takes several times as long as a first look. One operator in so many has it together with its part of the seeds,
 # however soon the campaign may end; the others when all have been looked at.

@@ -29,6 +29,15 @@ wrong_vjp = _with_vjp(lambda x, ct: FACTOR * 3 * x**2 * ct)
 wrong_output = _with_vjp(lambda x, ct: 3 * x**2 * ct, output=lambda x: FACTOR * x**3)
 
 
+def _single_inside(function):
+    """The function in single precision, between doubles."""
+    return lambda x: function(x.astype(jnp.float32)).astype(x.dtype)
+
+
+healthy_single_inside = _single_inside(healthy)
+wrong_single_inside = _single_inside(_with_jvp(lambda x, t: 1.03 * 3 * x**2 * t))
+
+
 @jax.custom_jvp
 def wrong_second(x):
     return x**3

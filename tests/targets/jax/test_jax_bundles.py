@@ -2,17 +2,22 @@
 
 from collections import Counter
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.mutate.edits import Edit
+from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.verdict import DISAGREE, Verdict
 from gradfuzz.program import from_json, parse, to_json
+from gradfuzz.targets.base.dtypes import UNITS
 from gradfuzz.targets.base.protocol import QUICK_STEP, Refusal
 from gradfuzz.targets.base.scenario import DIRECT, FORWARD, REVERSE, nestings
 from gradfuzz.targets.jax import bundle
+from gradfuzz.targets.jax.bundle import narrowed
 from gradfuzz.worker import batch, drawing
 from gradfuzz.worker.depth import Depth
 
@@ -106,3 +111,33 @@ def test_rules_out_of_reach_say_why_and_the_others_nothing(jax_target):
     assert rules["jvp:sin"] == rules["transpose:dot_general"] == rules["batch:and"] == ""
     assert "axis" in rules["transpose:psum"] and "whole numbers" in rules["jvp:and"]
     assert jax_target.language.refusal("jax.checkpoint") is None and jax_target.language.refusal("jax.device_put")
+
+
+def test_types_that_numbers_are_narrowed_to_are_read_off_the_trace():
+    """A factor of single precision that is none of the function's numbers rounds nothing."""
+    x = jnp.array(1.5, "float64")
+
+    def unit(function):
+        return narrowed(jax.make_jaxpr(function)(x).jaxpr)
+
+    assert unit(jax.jit(lambda x: jnp.sin(x.astype("float32")).astype("float64"))) == 2.0**-23
+    assert unit(lambda x: jax.lax.cond(x > 0, lambda y: y.astype("bfloat16").astype("float64"), jnp.sin, x)) == UNITS["bfloat16"]
+    assert unit(lambda x: x * (x > 0).astype("float32").astype("float64")) == 0.0
+
+
+@pytest.mark.parametrize("key, value", [(3.0, 2.0), (0.0, 3.0)])
+def test_noise_of_single_precision_inside_is_no_second_derivative(jax_target, key, value):
+    """One key alone: the derivative is zero, and what is left of its terms is as large as their rounding."""
+    shape = '(1, 1, 2, 1), "float64"'
+    inputs = (
+        f"q = tensor({shape}, full({2.0 if key == 0.0 else 1.0}))\nk = tensor({shape}, full({key}))\nv = tensor({shape}, full({value}))\n"
+    )
+    program = parse(f"{inputs}y = jax.nn.dot_product_attention(q, k, v)\n", jax_target.language)
+    for salt in range(3):
+        assert not examine(jax_target, program, Options(order=2, salt=salt)).findings
+
+
+@pytest.mark.parametrize("name, found", [("healthy_single_inside", False), ("wrong_single_inside", True)])
+def test_a_derivative_in_single_precision_that_is_off_by_more_is_wrong(jax_target, name, found):
+    program = parse(TEXT.format(f"planted_jax.{name}"), jax_target.language)
+    assert all(bool(examine(jax_target, program, Options(order=1, salt=salt)).findings) == found for salt in range(3))

@@ -17,7 +17,7 @@ SMALLEST = {2.0**-52: 1e-300, 2.0**-23: 1e-36}
 
 
 def _element(suspect: Suspect) -> Says:
-    unit, numeric = suspect.trial.epsilon, suspect.line.numeric
+    unit, numeric = suspect.trial.inside, suspect.line.numeric
     terms = max(BELOW_ROUNDING, UNITS_OF_TERMS * abs(suspect.value) if suspect.case.order > 1 else 0.0)
     leftover = max(terms * unit * suspect.line.typical, SMALLEST.get(unit, 1e-4))
     if numeric.value == 0.0 or suspect.line.flat:

@@ -120,6 +120,12 @@ class Locating(Point, Protocol):
         """Where a scenario raised when it did so last; nothing where it did not, or where that says nothing."""
 
 
+class Narrowing(Point, Protocol):
+    """A point that knows what its function rounds its numbers to on the way."""
+
+    narrowest: float  # the coarsest rounding unit of a type that floating numbers are narrowed to; 0 where none are
+
+
 class Foreseeing(Point, Protocol):
     """A point that knows what its outputs look like before it runs, and answers the first two questions at once."""
 

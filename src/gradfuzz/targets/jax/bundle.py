@@ -44,14 +44,15 @@ class JaxPlan(Plan):
         self.function, self.whole, self.constants = function, whole, tuple(constants)
         self.direct: Function = jax.jit(function)  # its trace is shared by all direct runs
         try:
-            self.avals = jax.eval_shape(self.direct, tuple(xs), tuple(fixed))
+            traced, self.avals = jax.make_jaxpr(self.direct, return_shape=True)(tuple(xs), tuple(fixed))
+            self.narrowest = narrowed(traced.jaxpr)
         except NEEDS_NUMBERS:
-            self.eager, self.direct = True, function
+            self.eager, self.direct, self.narrowest = True, function, 0.0
             self.avals = tuple(jax.ShapeDtypeStruct(o.shape, o.dtype) for o in function(on_device(xs), on_device(fixed)))
         self.zeros = tuple(np.zeros(o.shape, o.dtype) for o in self.avals)
         self.looks = tuple(as_seen(z) for z in self.zeros)
         self.still = tuple(np.zeros_like(x) for x in xs)  # the direction that moves nothing
-        self.unit = max([UNITS.get(str(a.dtype), DOUBLE_UNIT) for a in [*xs, *self.avals]])
+        self.unit = max([_unit(a) for a in [*xs, *self.avals]])
 
     def most(self, order: int) -> int:
         return DEAR
@@ -115,6 +116,27 @@ class JaxBundle(Bundle):
 
 def _tuples(args: Args) -> tuple[Any, Any, Any, Any]:
     return tuple(args.xs), tuple(args.fixed), tuple(map(tuple, args.us)), tuple(args.v)
+
+
+def _unit(array: Any) -> float:
+    return UNITS.get(str(array.dtype), DOUBLE_UNIT)
+
+
+def narrowed(jaxpr: Any) -> float:
+    """The coarsest rounding unit of a type that floating numbers are narrowed to on the way, as those of a softmax in single precision are
+    in the middle of an attention; 0 where none are."""
+    found = 0.0
+    for equation in jaxpr.eqns:
+        if equation.primitive.name == "convert_element_type":
+            given, made = equation.invars[0].aval, equation.outvars[0].aval
+            if str(given.dtype) in UNITS and _unit(made) > _unit(given):
+                found = max(found, _unit(made))
+        for value in equation.params.values():
+            for inner in value if isinstance(value, (tuple, list)) else (value,):
+                inner = getattr(inner, "jaxpr", inner)
+                if hasattr(inner, "eqns"):
+                    found = max(found, narrowed(inner))
+    return found
 
 
 def on_device(arrays: Arrays) -> tuple[Any, ...]:

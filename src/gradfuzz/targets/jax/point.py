@@ -45,7 +45,7 @@ class JaxPoint(CompiledPoint):
         self._there: dict[str, JaxPoint] = {}  # on other devices
         self._key = plan_key(program, plans)
         self.resting = list(self.fixed.values())
-        self.unit = DOUBLE_UNIT
+        self.unit, self.narrowest = DOUBLE_UNIT, 0.0
 
     def leaf(self, array: Array, recipe: Tensor) -> Array:
         if array.dtype is NUMPY.get(recipe.dtype):
@@ -105,7 +105,7 @@ class JaxPoint(CompiledPoint):
             if sum(o.size for o in plan.avals) > MAX_ELEMENTS:
                 raise ProgramError("the output is larger than a Program may make")
             self._plans.keep(self._key, plan)
-        self.plan, self.unit = plan, plan.unit
+        self.plan, self.unit, self.narrowest = plan, plan.unit, plan.narrowest
         return plan.looks
 
     def run(self, scenario: Scenario, us: Sequence[Vec], v: Vec | None, along: Vec | None = None, shift: float = 0.0) -> Outcome:
