@@ -31,7 +31,7 @@ TRACED = "trace_autograd_ops"
 
 
 def weights_elsewhere(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
-    """Reverse mode with weights that have gaps in memory, and what one number for all weights changes where they are ones: nothing."""
+    """Reverse mode with weights that have gaps in memory; and what it changes that weights which are alike are one number: nothing."""
     if modes != ("r",) or v is None:
         raise NotImplementedError("only reverse mode has weights")
     leaves = [x.detach().requires_grad_() for x in xs]
@@ -49,8 +49,9 @@ def weights_elsewhere(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence
         return [torch.zeros_like(x) if g is None else g for g, x in zip(found, leaves)]
 
     apart = pull([lay_out(w.detach(), "strided") for _, w in live])
-    many = pull([torch.ones_like(o, memory_format=torch.contiguous_format) for o in pulled])
-    one = pull([torch.ones((), dtype=o.dtype, device=o.device).expand(o.shape) for o in pulled])
+    first = [w.detach().reshape(-1)[:1].sum() for _, w in live]  # one of the weights: the whole stays linear in them
+    one = pull([w.expand(o.shape) for o, w in zip(pulled, first)])
+    many = pull([w.expand(o.shape).contiguous() for o, w in zip(pulled, first)])
     grads = [a + _more(n, m) for a, n, m in zip(apart, one, many)]
     return Outcome([to_numpy(o.detach()) for o in outputs], [along(grads, us[0].arrays)], True)
 

@@ -245,10 +245,13 @@ def grad_of_vmap_over_last(point: HasF, xs: Tensors, modes: Modes, us: Sequence[
     """The same with the batch in the last axis, where slices have gaps in memory: rules for batches look where it is."""
     _needed("vmap")
     with torch.no_grad():
+        usual = point.function(xs)
         try:
-            point.function([flow.paired(x, -1)[..., 0] for x in xs])
+            found = point.function([flow.paired(x, -1)[..., 0] for x in xs])
         except RuntimeError as error:  # a view, say, is only of some layouts
             raise NotImplementedError(f"the function itself does not take such slices: {error}") from None
+    if not all(a.numel() and a.shape == b.shape and torch.allclose(a, b, equal_nan=True) for a, b in zip(usual, found)):
+        raise NotImplementedError("what lies in memory is itself an argument of the function, or an output is empty")
     mapped = functional.vmap(lambda *inputs: tuple(point.function(inputs)), in_dims=-1, out_dims=-1, randomness="same")
     return folded(Transforms(), lambda inputs: tuple(o[..., 0] for o in mapped(*[flow.paired(x, -1) for x in inputs])), xs, modes, us, v)
 
