@@ -7,7 +7,7 @@ import numpy as np
 
 from gradfuzz.mutate.draw import draw_edits
 from gradfuzz.mutate.edits import Edit, apply, counted_as
-from gradfuzz.mutate.numbers import VALUE_STRATEGIES, other_values
+from gradfuzz.mutate.numbers import VALUE_STRATEGIES, kinds_of_numbers, other_values
 from gradfuzz.mutate.sorts.arguments import _given_factors, _nothing_factors, _option_factors, draw_argument, draw_naming, draw_option
 from gradfuzz.program import gate, parse, to_text
 from gradfuzz.program.codec import from_json, to_json, values_to_json
@@ -175,4 +175,20 @@ def test_signatures_say_what_an_option_may_be_that_is_nothing_by_default():
     assert (n.kind, norm.kind, norm.words, mode.kind, mode.words, out.kind) == ("int", "str", ("ortho", "forward"), "str", (), "other")
     program = parse('x = tensor((4,), "float64", normal(seed=1))\ny = torch.sin(x)\n', LANGUAGE)
     levels = {f.name: [name for name, _ in f.levels] for f in _option_factors(program, lambda func: overloads(transformed))}
-    assert levels == {"option 1.n": ["5", "0", "1", "-1", "2"], "option 1.norm": ["'ortho'", "'forward'"]}
+    assert levels == {"option 1.n": ["0", "1", "-1", "2", "5"], "option 1.norm": ["'ortho'", "'forward'"]}
+
+
+def test_an_option_that_is_a_number_is_at_zero_first():
+    program = parse('x = tensor((4,), "float64", normal(seed=1))\ny = torch.celu(x)\n', LANGUAGE)
+    (alpha,) = _option_factors(
+        program, lambda func: [(Parameter("input", "tensor", True), Parameter("alpha", "float", False, default=1.0))]
+    )
+    assert alpha.levels[0][0] == "0.0" and len({name for name, _ in alpha.levels}) == len(alpha.levels)
+
+
+def test_numbers_in_the_tails_are_no_poles():
+    """Of the gamma function and its like, whose poles are whole numbers: there nothing can be said of derivatives."""
+    tails = kinds_of_numbers(Values("normal"))["in the tails"]
+    program = parse('x = tensor((64,), "float64", normal(seed=1))\ny = torch.celu(x)\n', LANGUAGE)
+    drawn = apply(program, Edit("values", "x", values_to_json(tails)))
+    assert not np.any(materialise(drawn.inputs["x"]) % 1 == 0)
