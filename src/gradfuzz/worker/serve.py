@@ -47,6 +47,7 @@ from gradfuzz.worker.wire import receive, send
 
 Job = dict[str, Any]
 COLLECT_EVERY = 16  # jobs
+OUT_OF_MEMORY = 87  # the exit status of a worker that has none left for what it keeps itself
 
 
 def processor_time() -> float:
@@ -73,6 +74,8 @@ class Worker:
             began = time.monotonic()
             try:
                 answer = getattr(self, "do_" + job["do"])(job)
+            except MemoryError:
+                os._exit(OUT_OF_MEMORY)  # what we keep ourselves has met the wall: that costs the mutant, not the campaign
             except Exception as error:
                 answer = {"failed": without_paths(f"{type(error).__name__}: {error}"), "trace": traceback.format_exc()[-2000:]}
             # All that this process and its children have done since its last answer, its own start included, is on this job's account.
