@@ -52,6 +52,13 @@ def test_a_seed_with_all_its_options_leads_a_function(jax_target, path, led):
     assert given[0] == led and set() in given and ({"b", "where"} in given) is ("b" in led)
 
 
+@pytest.mark.parametrize("path, led", [("jax.scipy.linalg.eigh_tridiagonal", "docstring"), ("jax.numpy.sin", "signature")])
+def test_a_seed_that_computes_something_leads_one_that_is_handed_on(jax_target, path, led):
+    """The eigenvalues of matrices of one row are what is on their diagonal."""
+    first = next(iter(jax_target.seeds(lambda *names: path in names)))
+    assert first.source.startswith(led)
+
+
 def test_indices_out_of_range_are_a_seed_of_their_own(jax_target):
     seeds = [seed.program for seed in jax_target.seeds(lambda *names: "jax.lax.scatter_max" in names)]
     numbers = [materialise(program.inputs["x1"]) for program in seeds]

@@ -26,6 +26,8 @@ ALTERNATIVES = 6
 IN_VAIN = 9
 ALIKE = 2
 MOST_ELEMENTS = 2**14
+# As many times as long a trace says that a seed has a function compute something, where another one does not.
+FAR_MORE = 10
 # JAX keeps what it has compiled; after so many functions it is told to forget, or reading would take gigabytes.
 FORGET_EVERY = 32
 
@@ -56,14 +58,29 @@ def _all(target: Any, trying: Trying) -> Iterator[SeedProgram]:
         # What is masked says less of the function: it comes behind.
         leading = list(_probed(target, path, optioned(path, function), 1))
         masked = list(_probed(target, path, optioned(path, function, masked=True), 1))
-        yield from leading
-        yield from _probed(target, path, attempts(path, function), 1 if leading or masked else SEEDS_PER_FUNCTION)
-        yield from masked
-        yield from _probed(target, path, alternatives(path, function), ALTERNATIVES)
-        yield from _documented(target, path, function)
+        found = [*leading, *_probed(target, path, attempts(path, function), 1 if leading or masked else SEEDS_PER_FUNCTION), *masked]
+        found += _probed(target, path, alternatives(path, function), ALTERNATIVES)
+        yield from behind_a_busy_one(target, [*found, *_documented(target, path, function)])
     for name, texts in method_attempts():
         if trying(f"Tensor.{name}"):
             yield from _probed(target, f"Tensor.{name}", iter([texts]), 1)
+
+
+def behind_a_busy_one(target: Any, seeds: list[SeedProgram]) -> list[SeedProgram]:
+    """The same seeds; where another one computes far more than the first, with the same call alone, that one leads.
+
+    Many functions return their input as it is where a size is one: whatever is varied about such a seed says nothing of the function.
+    """
+    sizes = [_equations(target, seed.program) for seed in seeds] if len(seeds) > 1 else []
+    alone = (i for i in range(1, len(sizes)) if len(list(seeds[i].program.calls())) == 1)
+    busy = next((i for i in alone if sizes[i] >= FAR_MORE * sizes[0]), 0)
+    return [*seeds[busy : busy + 1], *seeds[:busy], *seeds[busy + 1 :]]
+
+
+def _equations(target: Any, program: Program) -> int:
+    """How much is computed, in lines of its trace, those of functions inside included."""
+    point = target.point(program)
+    return len(str(jax.make_jaxpr(point.function)(tuple(point.leaves), tuple(point.resting))).splitlines())
 
 
 def _probed(target: Any, path: str, groups: Iterator[list[str]], most: int) -> Iterator[SeedProgram]:
