@@ -58,9 +58,9 @@ def _all(target: Any, trying: Trying) -> Iterator[SeedProgram]:
         # What is masked says less of the function: it comes behind.
         leading = list(_probed(target, path, optioned(path, function), 1))
         masked = list(_probed(target, path, optioned(path, function, masked=True), 1))
-        found = [*leading, *_probed(target, path, attempts(path, function), 1 if leading or masked else SEEDS_PER_FUNCTION), *masked]
-        found += _probed(target, path, alternatives(path, function), ALTERNATIVES)
-        yield from behind_a_busy_one(target, [*found, *_documented(target, path, function)])
+        simple = _probed(target, path, attempts(path, function), 1 if leading or masked else SEEDS_PER_FUNCTION)
+        others = _probed(target, path, alternatives(path, function), ALTERNATIVES)
+        yield from behind_a_busy_one(target, [*leading, *simple, *masked, *others, *_documented(target, path, function)])
     for name, texts in method_attempts():
         if trying(f"Tensor.{name}"):
             yield from _probed(target, f"Tensor.{name}", iter([texts]), 1)
