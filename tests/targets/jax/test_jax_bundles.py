@@ -93,7 +93,9 @@ def test_what_one_change_shows_does_not_hide_what_takes_two(jax_target, monkeypa
     seed = parse(text, jax_target.language)
     job = {"id": 1, "api": "jax.numpy.hypot", "program": to_json(seed), "rng": "0:0", "start": 0, "count": 60, "weights": {}}
     told = []
-    batch.run_batch(jax_target, {**job, "depth": Depth(salt=1).to_json(), "cover": Cover().to_json()}, Still(), told.append)
+    batch.run_batch(
+        jax_target, {**job, "depth": Depth(salt=1, families=(0, 1)).to_json(), "cover": Cover().to_json()}, Still(), told.append
+    )
     widths = Counter(len(suspicion.edits) for suspicion in told)
     assert widths[1] == batch.FOUND_OFTEN and widths[2] == batch.FOUND_OFTEN
 
