@@ -52,7 +52,9 @@ def test_a_seed_with_all_its_options_leads_a_function(jax_target, path, led):
     assert given[0] == led and set() in given and ({"b", "where"} in given) is ("b" in led)
 
 
-@pytest.mark.parametrize("path, led", [("jax.scipy.linalg.eigh_tridiagonal", "docstring"), ("jax.numpy.sin", "signature")])
+@pytest.mark.parametrize("path, led", [
+    ("jax.scipy.linalg.eigh_tridiagonal", "docstring"), ("jax.numpy.sin", "signature"), ("jax.ops.segment_sum", "signature"),
+])  # fmt: skip
 def test_a_seed_that_computes_something_leads_one_that_is_handed_on(jax_target, path, led):
     """The eigenvalues of matrices of one row are what is on their diagonal."""
     first = next(iter(jax_target.seeds(lambda *names: path in names)))

@@ -73,14 +73,18 @@ def behind_a_busy_one(target: Any, seeds: list[SeedProgram]) -> list[SeedProgram
     """
     sizes = [_equations(target, seed.program) for seed in seeds] if len(seeds) > 1 else []
     alone = (i for i in range(1, len(sizes)) if len(list(seeds[i].program.calls())) == 1)
-    busy = next((i for i in alone if sizes[i] >= FAR_MORE * sizes[0]), 0)
+    busy = next((i for i in alone if sizes[i] >= FAR_MORE * sizes[0] > 0), 0)
     return [*seeds[busy : busy + 1], *seeds[:busy], *seeds[busy + 1 :]]
 
 
 def _equations(target: Any, program: Program) -> int:
-    """How much is computed, in lines of its trace, those of functions inside included."""
+    """How much is computed, in lines of its trace, those of functions inside included; 0 where it cannot be traced from here."""
     point = target.point(program)
-    return len(str(jax.make_jaxpr(point.function)(tuple(point.leaves), tuple(point.resting))).splitlines())
+    fixed = on_device(point.resting)  # as they are: sizes may be among them
+    try:
+        return len(str(jax.make_jaxpr(lambda xs: point.function(xs, fixed))(tuple(point.leaves))).splitlines())
+    except Exception:
+        return 0
 
 
 def _probed(target: Any, path: str, groups: Iterator[list[str]], most: int) -> Iterator[SeedProgram]:
