@@ -23,6 +23,13 @@ def test_a_healthy_function_agrees(target, way):
     assert seen.outcome == "agree" and ran(seen, way), [v.reason for v in seen.findings]
 
 
+def test_a_sum_that_rounds_otherwise_is_no_other_output(target):
+    """The number that stands beside larger ones has fewer digits than their sum loses."""
+    text = 'x = tensor((5, 3, 5), "float64", planted(uniform(-8.6, 8.8, seed=1), -3e-06, 1))\ny = torch.flip(x, dims=(0, 1, 2))\n'
+    seen = examine(target, parse(text, target.language), Options(1, ways=("summed-inductor",)))
+    assert seen.outcome == "agree" and ran(seen, "summed-inductor"), [v.reason for v in seen.findings]
+
+
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 @pytest.mark.parametrize("call", ["torch.transpose(x, 0, 1)", "torch.diagonal(x)", "x.unfold(1, 3, 3)", "torch.conj(x)"])
 def test_a_view_that_is_written_to_changes_what_it_is_a_view_of(target, call, dtype):
