@@ -38,7 +38,9 @@ def test_a_view_that_is_written_to_changes_what_it_is_a_view_of(target, call, dt
         assert seen.outcome == "agree" and ran(seen, way), [v.reason for v in seen.findings]
 
 
-@pytest.mark.parametrize("call", ["torch.sin(x)", "x.expand(2, 2, 3)", "x.unfold(1, 2, 1)", "torch.chunk(x, 2)", "torch.sum(x)"])
+@pytest.mark.parametrize("call", [
+    "torch.sin(x)", "x.expand(2, 2, 3)", "x.unfold(1, 2, 1)", "torch.chunk(x, 2)", "torch.unsafe_chunk(x, 2)", "torch.sum(x)",
+])  # fmt: skip
 def test_what_is_no_view_or_may_not_be_written_to_is_left_alone(target, call):
     for way in ("written", "written-functionalized", "compiled-written"):
         seen = examine(target, program(target, call), Options(1, ways=(way,)))

@@ -176,6 +176,8 @@ def _check_view(point: TorchPoint) -> None:
     for view in views:
         if view.untyped_storage().data_ptr() != base.untyped_storage().data_ptr() or not view.numel():
             raise NotImplementedError("it is no view of its first input")
+        if view is not base and not view._is_view():
+            raise NotImplementedError("it shares memory and does not say so, as unsafe functions promise: writes are not followed")
         room = torch.arange(view.untyped_storage().nbytes() // view.element_size())
         if room.as_strided(view.shape, view.stride(), view.storage_offset()).unique().numel() != view.numel():
             raise NotImplementedError("elements share their memory")
