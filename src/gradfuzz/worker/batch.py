@@ -6,7 +6,7 @@ import math
 import time
 from collections import Counter
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, product
 from typing import Any, Callable
 
 import numpy as np
@@ -46,8 +46,9 @@ FOUND_OFTEN = 8
 TOLD_OFTEN = 2
 # The reference is asked about a seed once, and about one mutant in so many with numbers of each of these sizes: there differences are
 # blind. Functions level off in their tails, vanish at the one end and overflow at the other, so that each has a question of its own. Beyond
-# a tail a derivative is zero in any type, and a question there says nothing of the tail. Where few are answered, tails are.
-FAR_OUT = {"tail": (25.0, 1e4), "tiny": (0.0, 1e-6), "huge": (1e4, math.inf)}
+# a tail a derivative is zero in any type, and a question there says nothing of the tail: an exponential has vanished at 745. Where few are
+# answered, tails are. Each order has questions of its own: many a mutant is not examined beyond the first.
+FAR_OUT = {"tail": (25.0, 745.0), "tiny": (0.0, 1e-6), "huge": (745.0, math.inf)}
 ASKED_EVERY = 256
 MOST_NUMBERS_ASKED = 1024  # a matrix of twenty rows, as samples are, and what becomes of it
 # What AD gives for it costs as much as examining one more mutant at most: few entries of each order that was examined.
@@ -79,7 +80,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     questions: dict[str, list[dict[str, Any]]] = {end: [] for end in (*FAR_OUT, "")}
     number = job.get("number", 0)
     often = 0 if job["start"] > 0 and number % LATER_ASKS_EVERY > 0 else -(-job["count"] // ASKED_EVERY)
-    left = dict.fromkeys(FAR_OUT, often)  # questions about numbers of that size
+    left = dict.fromkeys(product(FAR_OUT, range(1, HIGHEST_ASKED + 1)), often)  # questions about numbers of that size at that order
     scents: dict[str, Scent] = {}  # by what is wrong
     asked: set[str] = set()  # refusals that were put to the derivatives
     deadly: list[list[Edit]] = []
@@ -125,11 +126,12 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
         tally.meet(drawing, index, fate)
         progress.note(index, fate)
         tally.take(edits, program, options, seen)
-        ends = [end for end in far_out(seen) if left[end]]
-        if index == 0 or ends:
-            wondered = question(edits, options, seen, index)
-            left.update({end: left[end] - 1 for end in ends if index and wondered})
-            questions[ends[0] if ends else ""].extend(wondered if index >= job.get("told", 0) else ())
+        ends = far_out(seen)
+        for order in askable(seen, beyond_first=index > 0):
+            new = [(end, order) for end in ends if left[end, order]]
+            if (new or index == 0) and (wondered := question(edits, options, seen, order, index)):
+                left.update({each: left[each] - 1 for each in new if index})
+                questions[new[0][0] if new else ""].extend(wondered if index >= job.get("told", 0) else ())
         if seen.findings:
             told[alike] += 1
             shown.update({v.order for v in seen.findings})
@@ -190,23 +192,25 @@ def far_out(seen: Examination) -> list[str]:
     return [end for end, (low, high) in FAR_OUT.items() if any(bool(((low < size) & (size <= high)).any()) for size in sizes)]
 
 
-def question(edits: list[Edit], options: Options, seen: Examination, index: int) -> list[dict[str, Any]]:
-    """What the reference is to be asked about a mutant, order by order; nothing for one that is too large, not finite or random.
-
-    What AD gives for it comes along where another worker would have to compile it anew. Else it is measured when its turn comes.
-    """
+def askable(seen: Examination, beyond_first: bool) -> list[int]:
+    """Orders at which the reference may be asked about a mutant; none for one that is too large, not finite or random."""
     trial = seen.trial
     if trial is None or not trial.outputs or seen.findings or trial.point.random or not trial.finite or not trial.finite_inputs:
         return []
     if sum(x.size for x in (*trial.inputs, *trial.outputs)) > MOST_NUMBERS_ASKED:
         return []
-    orders = {v.order for v in seen.verdicts if index and v.outcome == AGREE and 1 < v.order <= HIGHEST_ASKED}
-    return [asked for order in (1, *sorted(orders)) for asked in _asked(edits, options, trial, order, index)]
+    higher = {v.order for v in seen.verdicts if beyond_first and v.outcome == AGREE and 1 < v.order <= HIGHEST_ASKED}
+    return [1, *sorted(higher)]
 
 
-def _asked(edits: list[Edit], options: Options, trial: Trial, order: int, index: int) -> list[dict[str, Any]]:
-    scenarios = [s for s in trial.scenarios(order, options.scenarios) if isinstance(trial.outcome(s), Outcome)]
-    if not scenarios:
+def question(edits: list[Edit], options: Options, seen: Examination, order: int, index: int) -> list[dict[str, Any]]:
+    """What the reference is to be asked about a mutant at an order, if that can be had.
+
+    What AD gives for it comes along where another worker would have to compile it anew. Else it is measured when its turn comes.
+    """
+    trial = seen.trial
+    scenarios = [s for s in trial.scenarios(order, options.scenarios) if isinstance(trial.outcome(s), Outcome)] if trial else []
+    if trial is None or not scenarios:
         return []
     numbers = None
     if trial.target.family > 1:  # a seed's own numbers are ordinary ones
