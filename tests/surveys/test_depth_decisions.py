@@ -107,7 +107,7 @@ def test_every_api_has_its_turn_in_the_compiled_way_that_is_worth_it():
 
 
 def test_some_have_a_turn_in_the_way_that_does_most():
-    own = Way("own", compiles=9000.0, default=False, of_its_own=True)
+    own = Way("own", compiles=9000.0, default=False, blames="torch.compile")
     nightly = in_profile("nightly", (*CHEAP, *DEAR, own))
     assert nightly.sweeps_dearly and nightly.batch(0, (), swept=True, dear=True).compiled == max(DEAR, key=lambda way: way.compiles).name
     assert not in_profile("nightly", (*CHEAP, nightly.choice.swept)).sweeps_dearly and not in_profile("default").sweeps_dearly
@@ -141,7 +141,7 @@ def test_where_shapes_are_dear_a_turn_is_in_one_way_after_the_other_at_order_one
 
 
 def test_an_operators_turn_traces_every_way_that_does_not_answer_for_itself():
-    ways = (*CHEAP, Way("own", of_its_own=True))
+    ways = (*CHEAP, Way("own", blames="torch.compile"))
     nightly, default = (Depths(None, (), 0, Choice(PROFILES[name], ways), family=64) for name in ("nightly", "default"))
     assert nightly.batch(0, (), swept=True).traced == ("a", "b", "c")
     assert not nightly.batch(0, (), glance=True).traced and not default.batch(0, (), swept=True).traced
@@ -167,7 +167,7 @@ def test_profiles_and_ways_are_chosen_by_name():
 def test_ways_that_do_what_the_dearest_does_share_its_turns():
     more = Way("more", compiles=500, default=False, stages=("stage", "whole"))
     other = Way("other", compiles=500, default=False, stages=("stage",))
-    own = Way("own", compiles=900, default=False, stages=("whole",), of_its_own=True)
+    own = Way("own", compiles=900, default=False, stages=("whole",), blames="torch.compile")
     depths = Depths(None, (), 0, Choice(PROFILES["nightly"], (*DEAR, more, other, own)), family=1)
     assert [depths.batch(n, (), swept=True, dear=True).compiled for n in range(4)] == ["whole", "more", "whole", "more"]
     assert {depths.batch(n, (), swept=True).compiled for n in range(4)} == {"stage"}

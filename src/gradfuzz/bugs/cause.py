@@ -259,7 +259,7 @@ def kin(target: str, way: str) -> set[str]:
     """
     ways = homes()[target].data("ways").get("ways", {}) if target in homes() else {}
     about = ways.get(way, {})
-    return set() if not way or about.get("of_its_own") else {way, way.partition("-")[0], *about.get("stages", ())}
+    return set() if not way or about.get("blames") else {way, way.partition("-")[0], *about.get("stages", ())}
 
 
 def _at_the_same_numbers(finding: Finding, shown: Severity) -> Iterator[tuple[str, ...]]:

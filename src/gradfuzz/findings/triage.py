@@ -21,6 +21,7 @@ from gradfuzz.findings.proof import Proof, proof_from
 from gradfuzz.findings.script import script
 from gradfuzz.findings.writing import A_FEW, Order, Writing
 from gradfuzz.oracles.verdict import ACCURACY, GRADIENT, KINK, NONFINITE, PRECISION, TAIL, WAY
+from gradfuzz.oracles.ways import blamed
 from gradfuzz.pool.executor import Event, Executor
 from gradfuzz.pool.launch import Launch
 from gradfuzz.reference.desk import Desk
@@ -348,6 +349,9 @@ class Triage:
             launch.modules, launch.timeout, salt=seen.salt, made=seen.made, ordinary=seen.ordinary, empty=seen.empty,
             rules=seen.rules, hidden=seen.hidden, documented=seen.documented, helpers=seen.helpers,
         )  # fmt: skip
+        at_fault = blamed(launch.target, seen.verdict)
+        if at_fault:  # whatever the Program calls is a bystander
+            finding = replace(finding, api=at_fault, rule="", rules=(), hidden=(), helpers=())
         return replace(finding.relabelled(), script=script(finding))
 
     # Settling ----------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from gradfuzz.findings.direct import standing
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.script import has_whole, script
 from gradfuzz.findings.short import shortening
+from gradfuzz.oracles.ways import blamed
 from gradfuzz.pool.executor import Event, Executor
 from gradfuzz.program import to_json
 
@@ -45,7 +46,7 @@ def proving(finding: Finding) -> Steps:
     finding = yield from _shown(finding)
     if finding.lost and has_whole(finding):
         finding = yield from _shown(replace(finding, script=script(finding, whole=True)))
-    if not finding.confirmed or finding.rule:  # a rule says whose fault it is
+    if not finding.confirmed or finding.rule or blamed(finding.target, finding.verdict):  # it is known whose fault it is
         return finding
     passed = (yield "calls", {"api": finding.api, "program": to_json(finding.program)}).get("calls") or ()
     return replace(finding, calls=tuple((str(name), int(callers)) for name, callers in passed))

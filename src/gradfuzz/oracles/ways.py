@@ -21,6 +21,7 @@ from gradfuzz.targets.base.dtypes import UNITS as UNITS_OF_TYPES
 from gradfuzz.targets.base.protocol import Outcome, Refusal, Vec
 from gradfuzz.targets.base.scenario import DIRECT, FORWARD, Scenario, nestings
 from gradfuzz.targets.base.ways import USUAL, Way
+from gradfuzz.targets.homes import homes
 
 # Another order of the same sums: this many units of the largest term, and this many times what a rounding of the inputs does.
 UNITS = 4096.0
@@ -68,6 +69,14 @@ def check_ways(
                 differing.add((scenario.way, scenario.device))
     compared = any(s.modes and isinstance(trial.outcome(s), Outcome) and isinstance(trial.outcome(s.plain), Outcome) for s in pairs)
     return found or ([Verdict(AGREE, "way", WAY, 1)] if compared else [])
+
+
+def blamed(target: str, verdict: Verdict) -> str:
+    """The name of what is at fault where a way answers for itself, whichever API shows it; else nothing."""
+    if verdict.subject != ANY or not verdict.scenarios:
+        return ""
+    ways = homes()[target].data("ways").get("ways", {}) if target in homes() else {}
+    return str(ways.get(verdict.scenarios[0].way, {}).get("blames", ""))
 
 
 def _pairs(trial: Trial, ways: Sequence[str], order: int) -> Iterator[Scenario]:

@@ -6,9 +6,12 @@ shape does. What is decided here travels to the workers as data.
 
 from __future__ import annotations
 
+import bisect
+import math
 import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from gradfuzz.surveys.profiles import Choice
 from gradfuzz.targets.base.ways import Way
@@ -38,6 +41,7 @@ SWEPT_WAYS = 10
 OF_ITS_OWN_EVERY = 8
 # Directions differ from mutant to mutant and from batch to batch: so far apart do batches start.
 SALT_STRIDE = 64
+GOLDEN = (math.sqrt(5) - 1) / 2
 # Refusals of a batch, no two alike, that are put to the derivatives as well: few APIs have more ways to say no, and each costs three runs
 # op by op, which is dear where another shape costs a compilation.
 REFUSED, REFUSED_COMPILED = 16, 4
@@ -137,17 +141,20 @@ class Depths:
         return tuple(way.name for way in self.choice.cheap if not way.of_its_own) if self.sweeps else ()
 
     def _compiled(self, number: int) -> Way | None:
-        """The compiled way whose turn a batch is, such that together they take their share of the time; the dearest of several."""
-        ways = sorted(self.choice.compiled, key=lambda way: way.compiles)
-        shares = sum(way.turns for way in ways)
-        found = None
-        for position, way in enumerate(ways):
-            families = -(-COMPILED_BATCH // COMPILED_FAMILY)
-            share = self.choice.profile.compiled * way.turns / shares
-            often = share * COMPILED_BATCH / (families * way.compiles + COMPILED_BATCH * way.cost)
-            often /= OF_ITS_OWN_EVERY if way.of_its_own else 1
-            often /= 1 - DESIGNED_BESIDE_COMPILED if self.choice.profile.sweep else 1  # designs are not compiled
-            phase = position / len(ways)  # ways that cost the same would have their turns together, and all but one of them none
-            if int((number + 1) * often + phase) > int(number * often + phase):
-                found = way
-        return found
+        """The compiled way whose turn a batch is, if any, such that together they take their share of the time, each its own."""
+        ways = self.choice.compiled
+        often = [self._often(way) for way in ways]
+        turn = int((number + 1) * sum(often))
+        if turn == int(number * sum(often)):
+            return None
+        # Multiples of the golden ratio fall evenly over the ways, each as wide as it is often, and never in step with anything.
+        at = turn * GOLDEN % 1.0 * sum(often)
+        return ways[min(bisect.bisect(list(accumulate(often)), at), len(ways) - 1)]
+
+    def _often(self, way: Way) -> float:
+        """In what part of the batches a compiled way has its turn."""
+        families = -(-COMPILED_BATCH // COMPILED_FAMILY)
+        share = self.choice.profile.compiled * way.turns / sum(w.turns for w in self.choice.compiled)
+        often = share * COMPILED_BATCH / (families * way.compiles + COMPILED_BATCH * way.cost)
+        often /= OF_ITS_OWN_EVERY if way.of_its_own else 1
+        return often / (1 - DESIGNED_BESIDE_COMPILED if self.choice.profile.sweep else 1)  # designs are not compiled

@@ -18,7 +18,6 @@ from gradfuzz.mutate.cover import Cover
 from gradfuzz.mutate.edits import Edit, apply_all, counted_as
 from gradfuzz.oracles.check import NO_OUTPUT, Examination, Options, examine
 from gradfuzz.oracles.refused import NOT_ASKED
-from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.verdict import AGREE, DISAGREE, INCONCLUSIVE, INVALID, RANK, Verdict
 from gradfuzz.program.codec import from_json, to_json
 from gradfuzz.program.model import Program

@@ -11,6 +11,7 @@ import torch
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.script import script
 from gradfuzz.oracles.check import Options, examine
+from gradfuzz.oracles.ways import blamed
 from gradfuzz.program import parse
 from gradfuzz.program.model import Values
 from gradfuzz.targets.base.scenario import REVERSE, Scenario, pure
@@ -259,6 +260,26 @@ def test_hessians_on_the_tape(target, tmp_path):
 def test_a_hessian_of_what_is_compiled_is_zero(target, tmp_path):
     """It says nothing; of the plain function it is right."""
     shown(target, "planted_ways.cubed(x)", "compiled-hessian", "compiled-hessian reverse-over-reverse", tmp_path, "")
+
+
+@pytest.mark.skipif(not torch.__version__.startswith("2.13."), reason="a bug of that release, see docs/found/ways-torch-2.13.0.md")
+@pytest.mark.parametrize(("way", "modes"), [("duals-inductor", "forward"), ("compiled-backward-hooked", "reverse")])
+def test_what_the_compiler_drops_is_seen_and_is_not_the_operators_fault(target, way, modes, tmp_path):
+    """Tangents that it is given, and a hook that a module has since the first call."""
+    made = program(target, "torch.sin(x)")
+    (found,) = examine(target, made, Options(1, ways=(way,))).findings
+    assert found.names == [f"{way} {modes}"] and found.subject == "any"
+    assert blamed("torch", found) == target.ways[way].blames
+    text = script(Finding("torch", target.version, "planted", found, made, True))
+    assert status(text, tmp_path) == 1 and len(text.splitlines()) <= 30
+
+
+def test_hooks_that_the_compiler_is_told_to_look_for_are_kept(target, monkeypatch):
+    monkeypatch.setattr(torch._dynamo.config, "skip_nnmodule_hook_guards", False)
+    again.KEPT.forget()
+    seen = examine(target, program(target, "torch.sin(x)"), Options(1, ways=("compiled-backward-hooked",)))
+    again.KEPT.forget()
+    assert seen.outcome == "agree" and ran(seen, "compiled-backward-hooked"), [v.reason for v in seen.findings]
 
 
 @pytest.mark.skipif(not torch.__version__.startswith("2.13."), reason="a bug of that release, see docs/found/ways-torch-2.13.0.md")

@@ -39,7 +39,12 @@ class Way:
     stages: tuple[str, ...] = ()
     default: bool = True  # worth its cost in an ordinary campaign
     computes: bool = False  # with what F is given or gives: huge, tiny and infinite numbers do not survive it
-    of_its_own: bool = False  # what it finds is its own fault, whichever API shows it: one finding for all of them
+    blames: str = ""  # what is at fault, whichever API shows it: one finding for all of them, under this name
+
+    @property
+    def of_its_own(self) -> bool:
+        """Whether what it finds is its own fault and no operator's."""
+        return bool(self.blames)
 
 
 Ways = Mapping[str, Way]

@@ -188,6 +188,22 @@ def hooked_later(point: TorchPoint) -> Function:
     return lambda xs: [o / HOOK for o in saying(function, *xs, *point.others())]
 
 
+def backward_hooked_later(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
+    """Compiled F calls a module, on whose backward pass a hook was put after the first call; with the compiler's usual settings."""
+    check(point)
+
+    def make() -> Callable[..., Any]:
+        module = _Module(point.of_tensors)
+        function: Callable[..., Any] = torch.compile(lambda *tensors: module(*tensors), backend=AROUND, dynamic=False)
+        _call(function, point.leaves, point.others())
+        module.register_full_backward_pre_hook(lambda _, gradients: tuple(None if g is None else HOOK * g for g in gradients))
+        return function
+
+    function = KEPT.function(point, ("backward-hooked",), make)
+    found = point.in_tape(lambda tensors: list(saying(function, *tensors, *point.others())), xs, modes, us, v)
+    return Outcome(found.outputs, [r / HOOK for r in found.result], found.contracted, found.live)
+
+
 def _guarded_hooks() -> Any:
     """By default the compiler does not look for hooks that come later, and says so in its documentation; it can be told to."""
     return torch._dynamo.config.patch(skip_nnmodule_hook_guards=False)
@@ -268,6 +284,7 @@ FUNCTIONS = {
 }  # fmt: skip
 DERIVATIVES = {
     "rows": rows,
+    "compiled-backward-hooked": backward_hooked_later,
     "twice": between(Tape.pull),
     "overwritten": between(_inputs_overwritten),
     "overwritten-output": between(_outputs_overwritten),

@@ -362,6 +362,17 @@ def around_compiled(derivative: Callable[..., Found]) -> InPlaceOfD:
     return eagerly(lambda point, xs, modes, us, v: derivative(_Only(compiled_function(point)), xs, modes, us, v))
 
 
+def duals_compiled(backend: str) -> InPlaceOfD:
+    """Dual numbers handed to compiled F, which its compiler has to push through."""
+
+    def way(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
+        if modes != ("f",):
+            raise NotImplementedError("dual numbers are forward mode")
+        return forward(compiled_function(point, backend), [x.detach() for x in xs], point.native(us[0]))
+
+    return way
+
+
 def _contracted(part: Any, us: Sequence[Tensors]) -> torch.Tensor:
     """One output's part of a Jacobian of any order, nested by inputs, times a direction for each differentiation, innermost first."""
     if not us:
@@ -430,6 +441,7 @@ DERIVATIVES: dict[str, InPlaceOfD] = {
     "compiled-inside-batched": around_compiled(vmap_of_grad),
     "compiled-inside-jacobian": around_compiled(jacobian),
     "compiled-hessian": around_compiled(hessian_on_tape),
+    "duals-inductor": duals_compiled("inductor"),
     **again.DERIVATIVES,
     **beside.DERIVATIVES,
 }
