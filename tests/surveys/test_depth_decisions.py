@@ -113,6 +113,16 @@ def test_some_have_a_turn_in_the_way_that_does_most():
     assert not in_profile("nightly", (*CHEAP, nightly.choice.swept)).sweeps_dearly and not in_profile("default").sweeps_dearly
 
 
+def test_at_night_every_value_of_a_design_is_tried_in_what_a_compiler_computes_with():
+    """An option that a decomposition forgets shows there, and no compilation is needed."""
+    whole = Way("whole", compiles=2000, default=False, stages=("stage", "b"))
+    nightly, default = (in_profile(name, (*CHEAP, DEAR[0], whole)) for name in ("nightly", "default"))
+    rows = [nightly.batch(7, (), design=True).options(number, NOTHING, alone=True).ways for number in range(64)]
+    assert all("b" in ways and len(set(ways)) == len(ways) for ways in rows)
+    assert not all("b" in nightly.batch(7, (), design=True).options(number, NOTHING).ways for number in range(64))
+    assert not default.batch(7, (), design=True).alone_in and not nightly.batch(7, ()).alone_in
+
+
 def test_ways_that_cost_the_same_have_a_turn_each():
     ways = tuple(Way(f"w{n}", compiles=130.0, cost=0.6) for n in range(12))
     turns = Counter(in_profile("nightly", ways).batch(n, ()).compiled for n in range(20000))

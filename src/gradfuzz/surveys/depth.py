@@ -86,7 +86,8 @@ class Depths:
             orders = [(SECOND_EVERY, second), *([(DEEPEST_EVERY, self.highest)] if deep else [])]
         enough = tuple((order, SHOWN_OFTEN - (order in shown)) for order in range(2, self.highest + 1))
         depth = self._depth(number, tuple(orders), enough, () if glance else self._in_turn(number, funcs))
-        depth = replace(depth, alone=second) if design else depth
+        rehearsed = self.choice.rehearsed
+        depth = replace(depth, alone=second, alone_in=rehearsed.name if rehearsed else "") if design else depth
         turn = self.choice.dear[number % len(self.choice.dear)] if dear else self.choice.swept
         compiled = turn if swept else None if design else self._compiled(number)
         return depth if compiled is None else replace(depth, compiled=compiled.name, family=COMPILED_FAMILY)

@@ -79,6 +79,12 @@ class Choice:
         more = [way for way in self.compiled if dearest and dearest.name in way.stages and not way.of_its_own]
         return (dearest, *more) if dearest else ()
 
+    @property
+    def rehearsed(self) -> Way | None:
+        """What compiles nothing and is a part of what the dearest way does: every value of every option can afford it."""
+        dearest = self.dearest
+        return next((way for way in self.cheap if dearest and way.name in dearest.stages), None)
+
     def only(self, here: Ways) -> Choice:
         """Those of them that this release has."""
         return Choice(self.profile, tuple(way for way in self.ways if way.name in here))

@@ -17,7 +17,7 @@ class Depth:
     """A decision. The number of a mutant in its batch says what it gets.
 
     `orders`: (every, order) pairs; a mutant whose number is a multiple of `every` goes to the highest such order, others to order one.
-    `alone`: the order of mutants that try one value of a design by itself.
+    `alone`: the order of mutants that try one value of a design by itself; `alone_in`: a way that they are examined in, too.
     `enough`: (order, findings) pairs; after so many findings of an order in this batch the rest stay below it.
     `ways`: beside the plain one; each has its turn for `turn` mutants, of which every `way_every`-th is examined in it, or in all of them
     `together`. `compiled`: a way that every mutant of the batch is examined in, since a compilation serves all numbers of one family.
@@ -39,6 +39,7 @@ class Depth:
     refused: int = 0  # so many refusals of a batch, no two alike, are put to the derivatives as well
     scents: int = 0  # so many findings of a batch, no two alike, are followed to where they are plain
     alone: int = 1
+    alone_in: str = ""
     traced: tuple[str, ...] = ()
     families: tuple[int, int] | None = None  # of a design, by number: from, to; None: all
 
@@ -49,14 +50,15 @@ class Depth:
         while order > 1 and shown[order] >= enough.get(order, shown[order] + 1):
             order -= 1
         return Options(
-            order, _only(self.scenarios), self.salt + number, self.strict, self._ways(number), self.device, effort=SEARCHING
+            order, _only(self.scenarios), self.salt + number, self.strict, self._ways(number, alone), self.device, effort=SEARCHING
         )  # fmt: skip
 
-    def _ways(self, number: int) -> tuple[str, ...]:
-        compiled = (self.compiled,) if self.compiled else ()
-        if not self.ways or number % self.way_every:
-            return compiled
-        return (*(self.ways if self.together else (self.ways[number // self.turn % len(self.ways)],)), *compiled)
+    def _ways(self, number: int, alone: bool) -> tuple[str, ...]:
+        always = (self.compiled, self.alone_in if alone else "")
+        in_turn: tuple[str, ...] = ()
+        if self.ways and number % self.way_every == 0:
+            in_turn = self.ways if self.together else (self.ways[number // self.turn % len(self.ways)],)
+        return tuple(dict.fromkeys(way for way in (*in_turn, *always) if way))
 
     def to_json(self) -> dict[str, Any]:
         return dict(vars(self))  # plain enough: it is made for every batch
