@@ -17,6 +17,7 @@ def at(shape="(2,)", dtype="float64", values="listed([0.5, 2.0])", call="torch.s
 
 MASK = 'i = tensor((2,), "bool", full(True))\n'
 INDEX = 'i = tensor((2,), "int64", listed([0, 9000]), grad=False)\n'
+OFFSETS = 'i = tensor((3,), "int64", listed([0, {}]), grad=False)\n'
 BESIDE = 'a = tensor((2,), "{}", listed([1.0, 2.0]), grad=False)\n'
 
 PROOF = Proof(PROVEN, "")
@@ -58,6 +59,8 @@ CASES = [
     ("region", "negated view", made(kind="status", symptom="setStorage sizes are out of bounds for storage of size",
                                     text=at(values="listed([0.5, 2.0]), layout=\"negated\""), ordinary=True)),
     ("edge", "index out of range", made(kind="crash", oracle="process", text=at(more=INDEX), documented=("indices are not checked",))),
+    ("edge", "offsets that go back", made(ordinary=True, text=at(more=OFFSETS.format("1, 0"), call="torch.embedding_bag(x, offsets=i)"))),
+    ("silent", "", made(ordinary=True, text=at(more=OFFSETS.format("1, 1"), call="torch.embedding_bag(x, offsets=i)"))),
     ("loud", "take its process down", made(kind="crash", oracle="process", text=at(more=INDEX))),
     ("loud", "take its process down", made(kind="crash", oracle="process", text=at(shape="(2, 0)", values="full(0.0)"))),
     ("edge", "not a public API", made("torch.ops.aten.norm.default", kind="crash", oracle="process")),

@@ -29,6 +29,8 @@ VIEWS = ("negated", "conjugated", "expanded")
 HALVES = ("float16", "bfloat16")
 # Parameters that say how close is close enough: results jump with them, or do not move at all, and nobody fits them.
 TOLERANCES = ("atol", "rtol", "tol", "rcond")
+# Parameters that say where the parts of something begin, one after the other.
+BEGINNINGS = ("offsets", "splits", "row_splits", "crow_indices", "ccol_indices")
 # How libraries complain about nothing, about types, and about an index.
 _ABOUT_EMPTY = re.compile(
     r"\bnon.?zero (size|dim|element|length)|\bempty\b|\bzero.(size|element|dim)|\bat least (one|1) element", re.IGNORECASE
@@ -56,6 +58,7 @@ class Circumstances:
     empty: bool = False  # a tensor without elements
     nan: bool = False  # among the inputs or the options
     index: bool = False  # an index or a label that is out of range
+    backwards: str = ""  # an argument by which a part begins before the one that it comes after
     mixed: tuple[str, ...] = ()  # more than one floating type, or narrow integers beside one
     narrow: bool = False  # narrow integers or half precision are among these
     whole: bool = False  # the library complains about types, and integers are asked for, or truth values are numbers
@@ -96,6 +99,7 @@ def circumstances(finding: Finding) -> Circumstances:
         empty=finding.empty or any(recipe.elements == 0 for recipe in inputs.values()) or bool(_ABOUT_EMPTY.search(said)),
         nan=any(bool(np.isnan(n).any()) for n in floating) or any(o != o for o, _, _ in options),
         index=bool(_ABOUT_INDEX.search(said)) or (finding.kind == CRASH and _beyond(inputs, numbers)),  # a death says nothing
+        backwards=next(_backwards(program), ""),
         mixed=mixed_types(inputs),
         narrow=any(t in DISCRETE or t in HALVES for t in mixed_types(inputs)),
         whole=bool(_ABOUT_TYPES.search(said)) and (_asks_for_integers(finding) or _odd_numbers(program.inputs)),
@@ -127,6 +131,13 @@ def _tolerances(program: Program) -> Iterator[str]:
     """The inputs that are given as tolerances; what was computed from one may well be a number that belongs there."""
     for call in program.calls():
         yield from (v.name for name, v in call.kwargs if name in TOLERANCES and isinstance(v, Ref) and v.name in program.inputs)
+
+
+def _backwards(program: Program) -> Iterator[str]:
+    """The parameters that are given beginnings which go back."""
+    for call in program.calls():
+        given = ((n, program.inputs[v.name]) for n, v in call.kwargs if isinstance(v, Ref) and n in BEGINNINGS and v.name in program.inputs)
+        yield from (n for n, recipe in given if recipe.discrete and bool((np.diff(_numbers(recipe).astype(np.float64).ravel()) < 0).any()))
 
 
 def _numbers(recipe: Tensor) -> Any:

@@ -148,6 +148,8 @@ def _odd_arguments(finding: Finding, seen: Circumstances) -> str:
         return "empty tensors"
     if seen.index:
         return f"{UNVALIDATED}: an index out of range"
+    if seen.backwards:
+        return f"{UNVALIDATED}: {seen.backwards} that go back"
     if seen.narrow and finding.kind in (*_ERRORS, MALFORMED):
         return f"mixed types: {', '.join(seen.mixed)}"
     if seen.whole:
