@@ -9,11 +9,12 @@ from gradfuzz.errors import WorkerError
 from gradfuzz.pool.launch import Launch
 from gradfuzz.seeds.cache import BESIDE_SEEDS, _fingerprint
 from gradfuzz.seeds.library import Reading
+from gradfuzz.seeds.seed import Seed, led
 from gradfuzz.targets.base.seeds import SHARDS
 
 
 def program(number):
-    return {"format": 1, "statements": [number]}
+    return {"format": 1, "statements": [{"names": [f"x{number}"]}]}
 
 
 @pytest.fixture
@@ -81,3 +82,20 @@ def test_seeds_are_read_again_where_what_they_hang_on_has_changed(tmp_path, name
     before = _fingerprint.__wrapped__(tmp_path, (), BESIDE_SEEDS)
     (tmp_path / name).write_text("after")
     assert (_fingerprint.__wrapped__(tmp_path, (), BESIDE_SEEDS) != before) == again
+
+
+def tensors(*shapes, dtype="float64"):
+    return {"statements": [{"names": ["x"], "tensor": {"shape": list(shape), "dtype": dtype}} for shape in shapes]}
+
+
+def test_what_is_empty_or_a_single_number_leads_no_api_that_has_more():
+    def row(api, *shapes):
+        return {"api": api, "source": "test", "program": tensors(*shapes), "reached": [], "spare": False}
+
+    empty, number, matrix, other = row("a", (0, 0)), row("a", (), ()), row("a", (3, 3), ()), row("b", (1,))
+    seeds = led([Seed(r["api"], r["source"], r["program"]) for r in (empty, number, other, matrix)])
+    assert [seed.program for seed in seeds] == [r["program"] for r in (matrix, empty, other, number)]
+
+
+def test_indices_make_no_seed_varied():
+    assert not Seed("a", "test", tensors((5,), dtype="int64")).varied

@@ -13,7 +13,7 @@ from typing import Any
 from gradfuzz.errors import WorkerError
 from gradfuzz.pool.executor import Executor
 from gradfuzz.seeds.cache import BESIDE_SEEDS, MOST_DEADLY, cache_path
-from gradfuzz.seeds.seed import Seed
+from gradfuzz.seeds.seed import Seed, led
 from gradfuzz.targets.base.seeds import SHARDS
 from gradfuzz.targets.homes import home_of
 
@@ -121,14 +121,14 @@ class Reading(Parts):
             self.parts.append(self._new(row for row in spare if not self._reached.issuperset(row["reached"])))
 
     def _new(self, rows: Any) -> list[Seed]:
-        """Those whose Programs did not come before."""
+        """Those whose Programs did not come before, with the one that is to lead each API before its others."""
         found = []
         for row in rows:
             text = json.dumps(row["program"], sort_keys=True)
             if text not in self._texts:
                 self._texts.add(text)
                 found.append(Seed(row["api"], row["source"], row["program"]))
-        return found
+        return led(found)
 
 
 def library_seeds(pool: Executor, say: Callable[[str], None]) -> list[Seed]:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+
+from gradfuzz.program.model import DISCRETE
 
 
 @dataclass(frozen=True)
@@ -13,3 +18,28 @@ class Seed:
     api: str
     source: str
     program: dict[str, Any]
+
+    @property
+    def varied(self) -> bool:
+        """Whether there is much to vary: no tensor is empty, and the floating ones are more than a single number."""
+        tensors = [statement["tensor"] for statement in self.program["statements"] if "tensor" in statement]
+        sizes = [math.prod(tensor["shape"]) for tensor in tensors]
+        floating = [size for size, tensor in zip(sizes, tensors) if tensor["dtype"] not in DISCRETE]
+        return all(sizes) and max(floating, default=0) > 1
+
+
+def led(seeds: Iterable[Seed]) -> list[Seed]:
+    """The seeds in their order, but that of each API those come first that have much to vary.
+
+    The first one leads: its design is the API's. Libraries list their smallest samples first, empty tensors and single numbers, at which
+    nearly all kinds of numbers and of layouts are one.
+    """
+    found = list(seeds)
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, seed in enumerate(found):
+        places[seed.api].append(place)
+    ordered = found[:]
+    for own in places.values():
+        for place, seed in zip(own, sorted((found[place] for place in own), key=lambda seed: not seed.varied)):
+            ordered[place] = seed
+    return ordered
