@@ -72,3 +72,9 @@ def test_a_name_that_does_not_exist_is_said_so(torch_target):
     program = parse('x = tensor((2,), "float64", normal(seed=1))\ny = torch.no_such_function(x)\n', torch_target.language)
     seen = examine(torch_target, program, Options())
     assert seen.outcome == "invalid" and "does not exist" in seen.verdicts[0].reason
+
+
+def test_a_tangent_that_does_not_fit_is_a_formula_at_fault(torch_target):
+    """PyTorch says that it does not support it, and no Program has set one."""
+    message = "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported."
+    assert torch_target.classify(RuntimeError(message)).kind == "error"

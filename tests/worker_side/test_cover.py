@@ -54,6 +54,26 @@ def test_a_matrix_is_tall_and_wide_once(shape, wanted):
     assert made == wanted
 
 
+def test_one_input_has_a_rank_that_the_other_does_not_have():
+    sizes = next(f for f in Design(PROGRAM, menu, Cover()).factors if f.name == "size")
+    made = {name: {n: r.shape for n, r in apply_all(PROGRAM, [edit]).inputs.items()} for name, edit in sizes.levels}
+    assert made["x batched"] == {"x": (2, 3, 4), "w": (3, 4)} and made["w without its last"] == {"x": (3, 4), "w": (3,)}
+
+
+def test_a_product_of_many_has_two_zeros():
+    numbers = next(f for f in Design(PROGRAM, menu, Cover()).factors if f.name == "numbers of x")
+    changed = apply_all(PROGRAM, [dict(numbers.levels)["two zeros"]])
+    assert (materialise(changed.inputs["x"]) == 0).sum() == 2
+
+
+def test_indices_that_are_all_one_do_not_wait_for_a_row_that_runs():
+    inputs = 'x = tensor((4,), "float64", normal(seed=1))\ni = tensor((4,), "int64", listed([0, 2, 3, 1]), grad=False)\n'
+    design = Design(parse(f"{inputs}y = torch.take(x, i)\n", language_for("torch")), lambda func: [], Cover(), 32)
+    words = [f"{factor.name}: {name}" for factor in design.factors for name, _ in factor.levels]
+    firsts = [[words[level] for level in members[0]] for members in islice(design.families(), 1, 3)]
+    assert firsts == [["type: complex128"], ["numbers of i: the least"]]
+
+
 @pytest.mark.parametrize("structure, expanded", [("None", True), ('"positive"', True), ('"symmetric"', False), ('"lower"', False)])
 def test_rows_of_a_structured_matrix_share_no_memory(structure, expanded):
     text = f'x = tensor((3, 3), "float64", normal(seed=1), structure={structure})\ny = torch.trace(x)\n'
@@ -103,7 +123,7 @@ def test_every_value_that_costs_a_compilation_is_met_before_any_is_met_again():
     typed = {level for level, factor in enumerate(design._factor_of) if design.factors[factor].name == "type"}
     blind = {names.index("4 to 0")}
     wide = [members[0] for members in design.families() if members][1:]
-    rows = [row for row in wide if not {*row} & typed]
+    rows = [row for row in wide if not {*row} & typed and len(row) > 1]
     shared = {number for number, factor in enumerate(design.factors) if factor.shared and factor.name != "type"}
     clear = {n: [v for v, f in enumerate(design._factor_of) if f == n and v not in blind] for n in shared}
     met = [level for row in rows[: max(map(len, clear.values()))] for level in row]

@@ -35,6 +35,8 @@ MOST_OF_A_FAMILY = 48
 LAYOUT = "layout"
 # The kind of edit that makes a differentiated input constant.
 HOLDS = "grad"
+# The kind of edit that gives indices, labels and masks other numbers, which cost a compilation.
+INDICES = "whole"
 # What a level leaves to be seen.
 CLEAR, RETYPED, NOTHING = "clear", "retyped", "nothing"
 
@@ -165,10 +167,13 @@ class Design:
         waiting = [0 if refused >> level & 1 else bits & ~refused for level, bits in enumerate(waiting)]
         suspected = [row for row in suspected if not any(refused >> level & 1 for level in row)]
         # Rules have code of their own for a type, and what is refused in one takes with it all that stands in its row: types have rows of
-        # their own, each before two of all that leaves them as they are. What leaves nothing to be seen comes last.
+        # their own, each before two of all that leaves them as they are, and so have eager indices: most rows have sizes that no longer fit
+        # them. What leaves nothing to be seen comes last.
         held: set[int] = set()
         unchanged = self._wide_rows(_among(waiting, clear), clear)
-        first = _by_turns((row for row in unmet if seen[row[0]] == RETYPED), unchanged, unchanged)
+        retyped = (row for row in unmet if seen[row[0]] == RETYPED)
+        indices = ((level,) for level in self._eager(clear) if self._edits[level].kind == INDICES)
+        first = _by_turns(retyped, indices, unchanged, unchanged)
         rest = (row for row in unmet if seen[row[0]] != RETYPED)
         for row in chain(first, self._wide_rows(waiting, shared), suspected, rest):
             if len(row) == 1 and seen[row[0]] == RETYPED and not self._taken(row):

@@ -24,6 +24,7 @@ DENORMAL = (5e-324, 1e-310, 1e-40, 3e-6)
 NOT_FINITE = (float("inf"), float("-inf"), float("nan"))
 # Of larger ones the list would be long, and equal eigenvalues are met in small ones as well.
 LARGEST_MATRIX = 32
+TWO = 2
 # Numbers over all four quadrants, most of them left of the imaginary axis, where branches are; their real parts serve real types.
 AROUND = (-1.5 + 0.7j, -0.3 - 2.0j, -1.0 + 0.0j, 0.4 - 1.1j)
 
@@ -39,6 +40,11 @@ def kinds_of_numbers(v: Values) -> dict[str, Values]:
         "negative": Values("uniform", (-3.0, -0.05), 7), "infinite": Values("planted", (v, float("inf"), 4096)),
         "around the origin": Values("choice", (AROUND,), 7),
     }  # fmt: skip
+
+
+def kinds_of_many(v: Values, elements: int) -> dict[str, Values]:
+    """What depends on how many there are: two zeros, of a product the first number at which the second derivative is all there is."""
+    return {"two zeros": Values("planted", (v, 0.0, (elements + 1) // 2))} if elements > TWO else {}
 
 
 def kinds_of_matrices(shape: tuple[int, ...]) -> dict[str, Values]:

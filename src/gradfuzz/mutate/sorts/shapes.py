@@ -16,6 +16,9 @@ MOST_SIZES = 3
 # Rows that a tall matrix has more than columns: formulas that count one along the other are right by chance for one more.
 TALLER = 2
 MATRIX = 2  # dimensions
+# Of the inputs of a Program so many get a rank that the others do not have: what comes behind them are weights, which have theirs.
+MOST_RANKED = 2
+MOST_DIMENSIONS = 8
 MUTANT_ELEMENTS = min(MAX_ELEMENTS, 2**16)
 
 
@@ -30,7 +33,9 @@ def _size(program: Program, where: int, value: int) -> Program | None:
 
 def _batch(program: Program, where: Any, value: int) -> Program | None:
     """A new leading dimension on every input."""
-    return program.with_inputs({n: replace(r, shape=(value, *r.shape)) for n, r in program.inputs.items() if len(r.shape) < 8})
+    return program.with_inputs(
+        {n: replace(r, shape=(value, *r.shape)) for n, r in program.inputs.items() if len(r.shape) < MOST_DIMENSIONS}
+    )
 
 
 def _unbatch(program: Program, where: Any, value: Any) -> Program | None:
@@ -60,7 +65,7 @@ def _draw_shape(program: Program, rng: random.Random, menu: Menu) -> Edit | None
         del shape[0]
     else:
         shape.insert(0, rng.choice((1, 2)))
-    return _bounded(program, Edit("shape", name, shape)) if len(shape) < 8 else None
+    return _bounded(program, Edit("shape", name, shape)) if len(shape) < MOST_DIMENSIONS else None
 
 
 def _draw_rank(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
@@ -69,7 +74,7 @@ def _draw_rank(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
 
 def _factors(program: Program, menu: Menu) -> Iterator[Factor]:
     """The size classes: a number, nothing, one element, one more, another dimension; a tall matrix and a wide one; each input spread over
-    the others."""
+    the others, and one that has a dimension more or less than they."""
     inputs = program.inputs
     sizes = sorted({n for r in inputs.values() for n in r.shape})
     levels = [(f"{old} to {new}", Edit("size", old, new)) for old in sizes[:MOST_SIZES] for new in (0, 1, old + 1) if new != old]
@@ -77,8 +82,17 @@ def _factors(program: Program, menu: Menu) -> Iterator[Factor]:
     levels += [(f"{name} a number", Edit("shape", name, [])) for name, r in inputs.items() if r.shape]
     if len(inputs) > 1:
         levels += [(f"{name} spread", Edit("shape", name, [1] * len(r.shape))) for name, r in inputs.items() if r.elements > 1]
+        levels += _of_other_rank(program)
     levels += _oblong(program)
     yield Factor("size", tuple(level for level in levels if _bounded(program, level[1])))
+
+
+def _of_other_rank(program: Program) -> list[tuple[str, Edit]]:
+    """A batch of one input beside a single one of the other, and a vector where there was a matrix: formulas that hold for one rank
+    transpose, count or sum along the wrong dimension of another."""
+    ranked = list(program.inputs.items())[:MOST_RANKED]
+    more = [(f"{name} batched", Edit("shape", name, [2, *r.shape])) for name, r in ranked if 0 < len(r.shape) < MOST_DIMENSIONS]
+    return more + [(f"{name} without its last", Edit("shape", name, list(r.shape[:-1]))) for name, r in ranked if len(r.shape) > 1]
 
 
 def _oblong(program: Program) -> list[tuple[str, Edit]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gradfuzz.mutate.edit import Edit, Factor, Menu, Sort, floating, on_input, pick
-from gradfuzz.mutate.numbers import kinds_of_matrices, kinds_of_numbers, other_values
+from gradfuzz.mutate.numbers import kinds_of_many, kinds_of_matrices, kinds_of_numbers, other_values
 from gradfuzz.program.codec import values_from_json, values_to_json
 from gradfuzz.program.model import Program
 
@@ -28,7 +28,8 @@ def draw(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
 
 def factors(program: Program, menu: Menu) -> Iterator[Factor]:
     for name, recipe in floating(program)[:MOST_VARIED]:
-        kinds = {**kinds_of_numbers(recipe.values), **kinds_of_matrices(recipe.shape)}
+        many = kinds_of_many(recipe.values, recipe.elements)
+        kinds = {**kinds_of_numbers(recipe.values), **many, **kinds_of_matrices(recipe.shape)}
         levels = tuple((kind, Edit("values", name, values_to_json(v))) for kind, v in kinds.items())
         yield Factor(f"numbers of {name}", levels, shared=False, eager=EAGER)
 

@@ -17,6 +17,8 @@ from gradfuzz.program.values import materialise
 # Beyond the first few inputs of a Program, and for more numbers than a mutant is to list, they stay as they are.
 MOST_VARIED = 2
 MOST_LISTED = 256
+# Where all indices are one, what is read twice gets two gradients, and what is written twice is written over.
+EAGER = frozenset({"the least"})
 
 
 def draw(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
@@ -30,7 +32,8 @@ def draw(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
 def factors(program: Program, menu: Menu) -> Iterator[Factor]:
     for name, recipe in _discrete(program)[:MOST_VARIED]:
         kinds = kinds_of_whole_numbers(recipe)
-        yield Factor(f"numbers of {name}", tuple((kind, Edit("whole", name, values_to_json(v))) for kind, v in kinds.items()))
+        levels = tuple((kind, Edit("whole", name, values_to_json(v))) for kind, v in kinds.items())
+        yield Factor(f"numbers of {name}", levels, eager=EAGER)
 
 
 def kinds_of_whole_numbers(recipe: Tensor) -> dict[str, Values]:
