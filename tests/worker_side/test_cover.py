@@ -66,6 +66,21 @@ def test_a_product_of_many_has_two_zeros():
     assert (materialise(changed.inputs["x"]) == 0).sum() == 2
 
 
+def test_an_operand_is_a_plain_number_beside_whatever_else_is_varied():
+    """What takes a statement away comes last: a path says which statement an argument is in."""
+    design = Design(PROGRAM, menu, Cover())
+    levels = [(factor.name, name) for factor in design.factors for name, _ in factor.levels]
+    row = sorted([levels.index(("constant or same", "w 2.0")), levels.index(("option 2.reduction", "'sum'"))])
+    changed = apply_all(PROGRAM, design.edits(tuple(row)))
+    (call,) = changed.calls()
+    assert list(changed.inputs) == ["x"] and call.args[1] == 2.0 and ("reduction", "sum") in call.kwargs
+
+
+def test_the_only_operand_stays_a_tensor():
+    program = parse('x = tensor((3,), "float64", normal(seed=1))\ny = torch.sin(x)\n', language_for("torch"))
+    assert "constant or same" not in {factor.name for factor in Design(program, menu, Cover()).factors}
+
+
 def test_indices_that_are_all_one_do_not_wait_for_a_row_that_runs():
     inputs = 'x = tensor((4,), "float64", normal(seed=1))\ni = tensor((4,), "int64", listed([0, 2, 3, 1]), grad=False)\n'
     design = Design(parse(f"{inputs}y = torch.take(x, i)\n", language_for("torch")), lambda func: [], Cover(), 32)

@@ -136,7 +136,8 @@ class Design:
 
     def __init__(self, seed: Program, menu: Menu, known: Cover, family: int = 1, takes: Callable[[Program], bool] | None = None) -> None:
         self._seed, self._takes = seed, takes
-        found = [f for sort in reversed(SORTS) for f in sort.factors(seed, menu) if f.levels]
+        in_turn = sorted(SORTS[::-1], key=lambda sort: sort.shortens)
+        found = [f for sort in in_turn for f in sort.factors(seed, menu) if f.levels]
         self.factors: list[Factor] = [f for f in found if family == 1 or f.shared or f.name != LAYOUT]
         self._edits: list[Edit] = [edit for factor in self.factors for _, edit in factor.levels]
         self.known, self.family = known if known.levels == len(self._edits) else Cover(), min(family, MOST_OF_A_FAMILY)

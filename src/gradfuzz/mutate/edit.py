@@ -70,6 +70,7 @@ class Sort:
     shared: bool = True  # members of a family have it in common; else it is each one's own, or nothing to a compiler
     counted: Callable[[Any], str] | None = None  # by what of its value it is counted when a campaign learns what an API refuses
     factors: Callable[[Program, Menu], Iterable[Factor]] = _no_factors
+    shortens: bool = False  # it takes a statement away: made before edits that say which statement they are of, it would mislead them
 
 
 def on_input(change: Callable[[Tensor, Any], Tensor]) -> Apply:

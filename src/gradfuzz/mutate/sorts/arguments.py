@@ -267,11 +267,16 @@ def _replaced(node: Expr, path: list[int], value: Any) -> Any:
 
 def _nothing(program: Program, where: list[Any], value: str) -> Program | None:
     """None in the place of the input `value`, which goes where nobody else uses it."""
-    changed = _argument(program, where, None)
-    if changed is None or value not in program.inputs or changed == program:
+    return instead(program, where, value, None)
+
+
+def instead(program: Program, where: list[Any], name: str, literal: Any) -> Program | None:
+    """A literal in the place of the input `name`, which goes where nobody else uses it."""
+    changed = _argument(program, where, literal)
+    if changed is None or name not in program.inputs or changed == program:
         return None
     used = {node.name for s in changed.statements if not isinstance(s.value, Tensor) for node in walk(s.value) if isinstance(node, Ref)}
-    return changed if value in used else Program(tuple(s for s in changed.statements if s.names != (value,)))
+    return changed if name in used else Program(tuple(s for s in changed.statements if s.names != (name,)))
 
 
 def _drop_keyword(call: Call, key: str) -> Call:
@@ -314,7 +319,7 @@ SORTS = [
     Sort("argument", 7, draw_argument, {"argument": _argument}, factors=_argument_factors),
     Sort("dropped", 2, draw_dropped, {"drop_keyword": on_call(_drop_keyword)}, counted=str),
     Sort("option", 5, draw_option, _SET, counted=lambda value: str(value[0]), factors=_option_factors),
-    Sort("nothing", 1, draw_nothing, {"nothing": _nothing}, counted=str, factors=_nothing_factors),
+    Sort("nothing", 1, draw_nothing, {"nothing": _nothing}, counted=str, factors=_nothing_factors, shortens=True),
     Sort("given", 1, draw_given, {"set_tensor": on_call(_set_tensor)}, counted=lambda value: str(value[0]), factors=_given_factors),
     Sort("naming", 1, draw_naming, {"by_name": on_call(_by_name), "by_position": on_call(_by_position)}),
 ]
