@@ -192,3 +192,11 @@ def test_numbers_in_the_tails_are_no_poles():
     program = parse('x = tensor((64,), "float64", normal(seed=1))\ny = torch.celu(x)\n', LANGUAGE)
     drawn = apply(program, Edit("values", "x", values_to_json(tails)))
     assert not np.any(materialise(drawn.inputs["x"]) % 1 == 0)
+
+
+def test_options_without_annotations_are_what_their_names_and_defaults_say():
+    def transformed(x, fft_length=None, keepdims=None, strides=(1, 1), sizes=(), thing=None):
+        """Nothing that says more."""
+
+    ((_, *options),) = overloads(transformed)
+    assert [p.kind for p in options] == ["ints", "bool", "ints", "other", "other"]

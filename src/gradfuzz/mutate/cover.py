@@ -136,7 +136,7 @@ class Design:
 
     def __init__(self, seed: Program, menu: Menu, known: Cover, family: int = 1, takes: Callable[[Program], bool] | None = None) -> None:
         self._seed, self._takes = seed, takes
-        in_turn = sorted(SORTS[::-1], key=lambda sort: sort.shortens)
+        in_turn = [*(s for s in reversed(SORTS) if not s.shortens), *(s for s in SORTS if s.shortens)]
         found = [f for sort in in_turn for f in sort.factors(seed, menu) if f.levels]
         self.factors: list[Factor] = [f for f in found if family == 1 or f.shared or f.name != LAYOUT]
         self._edits: list[Edit] = [edit for factor in self.factors for _, edit in factor.levels]

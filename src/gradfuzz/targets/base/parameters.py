@@ -30,10 +30,10 @@ def overloads(function: Any) -> list[Overload]:
         kind = "tensor" if required else _KINDS.get(type(p.default), "other")
         if p.default is None:
             kind = next((k for annotation, k in _UNLESS_NONE.items() if annotation.match(_annotation(p))), kind)
+        if kind == "other":
+            kind = _SAID_BY_NAME.get(p.name, kind) if p.default is None else _of_several(p.default)
         words = _words(p.name, getattr(function, "__doc__", None) or "", p.default) if kind == "str" else ()
         keyword = p.kind == inspect.Parameter.KEYWORD_ONLY
-        if p.name == "axis" and p.default is None:
-            kind = "int"  # "all of them" is the default of reductions, one of them the option
         nothing = p.default is None and kind == "other" and _TENSOR.search(_annotation(p)) is not None
         kind = "tensor" if nothing else kind
         found.append(Parameter(p.name, kind, required, keyword, None if required else p.default, words, nothing))
@@ -48,6 +48,18 @@ _UNLESS_NONE = {
     re.compile(r"(?:Optional\[)?float\b"): "float",
     re.compile(r"(?:Optional\[)?(?:\S+ \| )?str\b"): "str",
 }
+# What an option is whose default is None and that has no annotation, where its name says it in every library. "All of them" is the default
+# of reductions, one of them the option.
+_SAID_BY_NAME = {
+    "axis": "int", "keepdims": "bool", "keep_dims": "bool", "fft_length": "ints", "axes": "ints", "strides": "ints", "dilations": "ints",
+    "output_padding": "ints", "epsilon": "float", "max_value": "float", "rcond": "float", "initial": "float", "norm": "str",
+}  # fmt: skip
+
+
+def _of_several(default: Any) -> str:
+    """What an option is whose default is several numbers: strides, dilations."""
+    several = isinstance(default, (tuple, list)) and len(default) > 0 and all(type(n) is int for n in default)
+    return "ints" if several else "other"
 
 
 def _annotation(parameter: inspect.Parameter) -> str:
