@@ -57,7 +57,7 @@ def test_a_matrix_is_tall_and_wide_once(shape, wanted):
 def test_one_input_has_a_rank_that_the_other_does_not_have():
     sizes = next(f for f in Design(PROGRAM, menu, Cover()).factors if f.name == "size")
     made = {name: {n: r.shape for n, r in apply_all(PROGRAM, [edit]).inputs.items()} for name, edit in sizes.levels}
-    assert made["x batched"] == {"x": (2, 3, 4), "w": (3, 4)} and made["w without its last"] == {"x": (3, 4), "w": (3,)}
+    assert made["x batched"] == {"x": (3, 3, 4), "w": (3, 4)} and made["w without its last"] == {"x": (3, 4), "w": (3,)}
 
 
 def test_a_product_of_many_has_two_zeros():

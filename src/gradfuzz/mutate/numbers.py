@@ -36,7 +36,7 @@ def kinds_of_numbers(v: Values) -> dict[str, Values]:
         "in the tails": Values("listed", (TAILS,)), "a zero": Values("planted", (v, 0.0, 4096)),
         "tiny": Values("scaled", (v, 1e-8)), "huge": Values("scaled", (v, 1e20)), "ties": Values("choice", ((0.75, -0.25),), 7),
         "of both signs": Values("normal", (), 7), "some zeros": Values("planted", (v, 0.0, 2)), "whole": Values("integers", (-3, 4), 7),
-        "large": Values("scaled", (v, 1e3)), "positive": Values("uniform", (0.05, 2.0), 7),
+        "large": Values("scaled", (v, 1e3)), "small": Values("scaled", (v, 1e-3)), "positive": Values("uniform", (0.05, 2.0), 7),
         "negative": Values("uniform", (-3.0, -0.05), 7), "infinite": Values("planted", (v, float("inf"), 4096)),
         "around the origin": Values("choice", (AROUND,), 7),
     }  # fmt: skip

@@ -89,9 +89,10 @@ def _factors(program: Program, menu: Menu) -> Iterator[Factor]:
 
 def _of_other_rank(program: Program) -> list[tuple[str, Edit]]:
     """A batch of one input beside a single one of the other, and a vector where there was a matrix: formulas that hold for one rank
-    transpose, count or sum along the wrong dimension of another."""
+    transpose, count or sum along the wrong dimension of another. A batch of as many as there are rows, since a matrix beside it may be
+    taken for a batch of vectors."""
     ranked = list(program.inputs.items())[:MOST_RANKED]
-    more = [(f"{name} batched", Edit("shape", name, [2, *r.shape])) for name, r in ranked if 0 < len(r.shape) < MOST_DIMENSIONS]
+    more = [(f"{name} batched", Edit("shape", name, [r.shape[0], *r.shape])) for name, r in ranked if 0 < len(r.shape) < MOST_DIMENSIONS]
     return more + [(f"{name} without its last", Edit("shape", name, list(r.shape[:-1]))) for name, r in ranked if len(r.shape) > 1]
 
 
