@@ -60,7 +60,7 @@ def test_what_cannot_be_compiled_is_not_tried_again(jax_target, monkeypatch):
 
 
 class Still:
-    def write(self, job, index, counts):
+    def write(self, job, index, counts, swift=False):
         pass
 
     def note(self, index, fate):
@@ -143,3 +143,21 @@ def test_noise_of_single_precision_inside_is_no_second_derivative(jax_target, ke
 def test_a_derivative_in_single_precision_that_is_off_by_more_is_wrong(jax_target, name, found):
     program = parse(TEXT.format(f"planted_jax.{name}"), jax_target.language)
     assert all(bool(examine(jax_target, program, Options(order=1, salt=salt)).findings) == found for salt in range(3))
+
+
+def test_a_place_for_what_is_lowered_is_left_after_its_uses():
+    from gradfuzz.targets.jax.contexts import shared
+
+    made = iter(range(9))
+    make = shared(lambda: next(made), uses=3)
+    assert [make() for _ in range(7)] == [0, 0, 0, 1, 1, 1, 2]
+
+
+def test_what_is_compiled_in_a_shared_place_is_what_is_compiled_in_its_own(jax_target):
+    import jax
+    from jax._src.interpreters import mlir
+
+    lowered = [jax.jit(lambda x: jax.numpy.sin(x) * c).lower(1.0).as_text() for c in (2.0, 3.0)]
+    assert mlir.make_ir_context() is mlir.make_ir_context()
+    assert "sine" in lowered[0] and lowered[0] != lowered[1]
+    assert [float(jax.jit(lambda x: x * c)(2.0)) for c in (2.0, 3.0)] == [4.0, 6.0]
