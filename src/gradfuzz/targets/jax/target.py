@@ -71,6 +71,7 @@ class JaxTarget:
         self._refusals = JaxRefusals(home.data("refusals"))
         jax.config.update("jax_enable_x64", True)
         jax.config.update("jax_traceback_filtering", "off")  # finding out which frames of a refusal are JAX's costs more than the refusal
+        _cache_compilations(False)  # what nobody looks for again need not have a key: a twentieth of each compilation
         warnings.filterwarnings("ignore")
         import_all(self.language)
         self.notes.watch()
@@ -145,8 +146,14 @@ class JaxTarget:
         _share_compilations()
 
 
+def _cache_compilations(cached: bool) -> None:
+    with contextlib.suppress(AttributeError):  # an older release has no such switch
+        jax.config.update("jax_enable_compilation_cache", cached)
+
+
 def _share_compilations() -> None:
     """What one script has had compiled, as users have it compiled, the next one need not: many of their operators are the same."""
+    _cache_compilations(True)
     with contextlib.suppress(AttributeError):  # an older release has no such cache, or not for this device
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
