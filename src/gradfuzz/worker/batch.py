@@ -209,7 +209,9 @@ def askable(seen: Examination, beyond_first: bool) -> list[int]:
         return []
     if sum(x.size for x in (*trial.inputs, *trial.outputs)) > MOST_NUMBERS_ASKED:
         return []
-    higher = {v.order for v in seen.verdicts if beyond_first and v.outcome == AGREE and 1 < v.order <= HIGHEST_ASKED}
+    # Where nothing could be said differences were blind, as they are in tails.
+    told = [v for v in seen.verdicts if beyond_first and v.oracle == "gradient" and v.outcome in (AGREE, INCONCLUSIVE)]
+    higher = {v.order for v in told if 1 < v.order <= HIGHEST_ASKED}
     return [1, *sorted(higher)]
 
 
