@@ -16,7 +16,7 @@ from gradfuzz.worker.depth import Depth
 
 
 class Unwatched:
-    def write(self, job, index, counts):
+    def write(self, job, index, counts, swift=False):
         pass
 
     def note(self, index, fate):

@@ -1,6 +1,6 @@
 """Covering designs: every value, then every pair, whatever is refused on the way."""
 
-from itertools import combinations, islice
+from itertools import combinations, islice, takewhile
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from gradfuzz.program.parse import parse
 from gradfuzz.program.values import materialise
 from gradfuzz.targets.base.protocol import Parameter
 from gradfuzz.targets.homes import language_for
+from gradfuzz.worker.drawing import Drawing
 
 PROGRAM = parse(
     'x = tensor((3, 4), "float64", normal(seed=1))\nw = tensor((3, 4), "float64", normal(seed=2))\n'
@@ -319,3 +320,13 @@ def test_ends_of_domains_are_met_with_each_input_held():
     rows = [{words[level] for level in row} for members in islice(design.families(), 5) for row in members]
     for held in ("x", "w"):
         assert any({f"constant or same: {held}", "numbers of x: zeros", "numbers of w: ones"} <= row for row in rows)
+
+
+def test_ends_of_domains_with_an_input_held_are_looked_at_as_far_as_what_is_tried_by_itself():
+    """Its first derivative is right there, and the second one need not be."""
+    drawing = Drawing(TWO, "0", 32, menu, cover=Cover())
+    rows = list(takewhile(lambda row: row is not None, map(drawing.row, range(200))))
+    deep = [row for index, row in enumerate(rows) if drawing.alone(index) and len(row) > 2]
+    kinds = [{edit.kind for edit in drawing.design.edits(row)} for row in deep]
+    assert deep and all({"grad", "values"} <= kind for kind in kinds)
+    assert sum(len(row) > 2 for row in rows) > 4 * len(deep)

@@ -37,7 +37,7 @@ class Offering:
 class Noted:
     """Where a worker writes how far it is."""
 
-    def write(self, job, index, counts):
+    def write(self, job, index, counts, swift=False):
         self.index = index
 
 

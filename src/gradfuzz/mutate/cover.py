@@ -143,6 +143,7 @@ class Design:
         self.known, self.family = known if known.levels == len(self._edits) else Cover(), min(family, MOST_OF_A_FAMILY)
         self._factor_of = [number for number, factor in enumerate(self.factors) for _ in factor.levels]
         self.learnt = Cover(len(self._edits), self._pairs())
+        self.ends: set[Row] = set()  # rows at the ends of domains, that hold an input
 
     def families(self) -> Iterator[list[Row]]:
         """Rows that bring something new, as if each of them ran, until nothing is left to meet; those that share a compilation together.
@@ -244,7 +245,9 @@ class Design:
         holding = {level for level in row if self._edits[level].kind == HOLDS and not self.known.ran >> level & 1} - held
         held |= holding
         pairs = (pair for pair in combinations(self._eager(own), 2) if holding and self._factor_of[pair[0]] != self._factor_of[pair[1]])
-        return [tuple(sorted((*pair, *row))) for pair in islice(pairs, self.family // 2)]
+        rows = [tuple(sorted((*pair, *row))) for pair in islice(pairs, self.family // 2)]
+        self.ends.update(rows)
+        return rows
 
     def _unmet(self) -> list[int]:
         met = self.known.ran | self.known.refused

@@ -39,7 +39,7 @@ class Launch:
 
     @property
     def haste(self) -> float:
-        """Seconds that one mutant may take of an API that is known to hang."""
+        """Seconds that one mutant may take of an API that is known to hang, or if one like it took next to none."""
         return HASTE * self.timeout
 
     @cached_property

@@ -241,7 +241,8 @@ class Pool(Executor):
         for worker in list(self.workers):
             if worker.job is None:
                 continue
-            limit = (worker.job.get("limit") or self.launch.timeout) * self.zygote.patience * self.launch.patience
+            seconds = worker.job.get("limit") or (self.launch.haste if worker.progress.swift else self.launch.timeout)
+            limit = seconds * self.zygote.patience * self.launch.patience
             if worker.stalled(now) > limit:
                 worker.kill()
                 self._bury(worker, "timeout")

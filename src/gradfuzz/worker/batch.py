@@ -56,6 +56,9 @@ ENTRIES_ASKED, ENTRIES_OF_A_SEED = 4, 2
 HIGHEST_ASKED = 2
 # Batches that go on with a seed ask so seldom: the reference follows a few questions a second.
 LATER_ASKS_EVERY = 8
+# A mutant that shares everything but its numbers with one that took less than this, without a compilation, takes as long: if something is
+# suspected there, twenty times that. One of them that takes seconds hangs.
+SWIFT = 0.05
 # A seed whose mutants take seconds each gives way to the others after so much of the processor's time.
 MOST_SECONDS = 12.0
 
@@ -81,6 +84,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     often = 0 if job["start"] > 0 and number % LATER_ASKS_EVERY > 0 else -(-job["count"] // ASKED_EVERY)
     left = dict.fromkeys(product(FAR_OUT, range(1, HIGHEST_ASKED + 1)), often)  # questions about numbers of that size at that order
     scents: dict[str, Scent] = {}  # by what is wrong
+    swift: set[tuple[int, int, tuple[str, ...] | None]] = set()  # families, orders and ways of which some mutant took next to no time
     asked: set[str] = set()  # refusals that were put to the derivatives
     deadly: list[list[Edit]] = []
     for index, fate in enumerate(job.get("fates", "").encode()[: job["count"]]):
@@ -109,12 +113,19 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
             progress.note(index, REFUSED)
             continue
         options = depth.options(index, shown, drawing.alone(index))
+        sharing = family, options.order, options.ways
+        progress.write(job["id"], index, counts, sharing in swift)
+        started = time.process_time()
         seen = examine(target, program, options, keep_rules=index < RULES_OF, familiar=same.often)
+        if target.family > 1 and time.process_time() - started < SWIFT and seen.outcome != INVALID:
+            swift.add(sharing)
         complaint = unasked(seen, program)
         if complaint and complaint not in asked and len(asked) < depth.refused:
             asked.add(complaint)
+            progress.write(job["id"], index, counts)
             options = replace(options, refused=True)
             seen = examine(target, program, options)
+        progress.write(job["id"], index, counts)
         raising = doubtful(target, program, depth.traced) if index == 0 and seen.outcome == AGREE else ()
         if raising:
             options = replace(options, ways=(*(options.ways or ()), *raising))
@@ -198,7 +209,9 @@ def askable(seen: Examination, beyond_first: bool) -> list[int]:
         return []
     if sum(x.size for x in (*trial.inputs, *trial.outputs)) > MOST_NUMBERS_ASKED:
         return []
-    higher = {v.order for v in seen.verdicts if beyond_first and v.outcome == AGREE and 1 < v.order <= HIGHEST_ASKED}
+    # Where nothing could be said differences were blind, as they are in tails.
+    told = [v for v in seen.verdicts if beyond_first and v.oracle == "gradient" and v.outcome in (AGREE, INCONCLUSIVE)]
+    higher = {v.order for v in told if 1 < v.order <= HIGHEST_ASKED}
     return [1, *sorted(higher)]
 
 

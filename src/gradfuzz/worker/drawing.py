@@ -45,9 +45,9 @@ class Drawing:
         return self._rows[index][1]
 
     def alone(self, index: int) -> bool:
-        """Whether a mutant tries one value of the design by itself, or a pair with nothing beside it."""
+        """Whether a mutant tries one value of the design by itself, or a pair with nothing beside it, or beside an input that is held."""
         row = self.row(index)
-        return row is not None and len(row) <= 2
+        return row is not None and (len(row) <= 2 or (self.design is not None and row in self.design.ends))
 
     def family(self, index: int) -> int:
         """Which family a mutant belongs to. Without a design the seed itself leads the first, which keeps its shapes."""

@@ -8,7 +8,7 @@ import struct
 
 from gradfuzz.oracles.verdict import RANK
 
-_LAYOUT = struct.Struct(f"<qq{len(RANK)}q")
+_LAYOUT = struct.Struct(f"<qqq{len(RANK)}q")
 # What became of a mutant, a byte for each of the first so many of a job; nothing is said of those that were left out.
 LEFT_OUT, REFUSED, RAN_BLIND, RAN, DIED = b"0", b"1", b"2", b"3", b"4"
 MOST_FATES = 4096
@@ -26,13 +26,14 @@ class Progress:
         self._pid = os.getpid()
         self._job = -1
 
-    def write(self, job: int, index: int, counts: list[int]) -> None:
+    def write(self, job: int, index: int, counts: list[int], swift: bool = False) -> None:
+        """`swift`: one like it has just taken next to no time, so that this one hangs if it takes seconds."""
         if os.getpid() != self._pid:
             os._exit(0)  # the library forked, and this is the copy: a job has one worker
         if job != self._job:
             self._job = job
             self._memory[_LAYOUT.size :] = LEFT_OUT * MOST_FATES
-        _LAYOUT.pack_into(self._memory, 0, job, index, *counts)
+        _LAYOUT.pack_into(self._memory, 0, job, index, swift, *counts)
 
     def note(self, index: int, fate: bytes) -> None:
         """What became of a mutant."""
@@ -40,8 +41,13 @@ class Progress:
             self._memory[_LAYOUT.size + index] = fate[0]
 
     def read(self) -> tuple[int, int, list[int]]:
-        job, index, *counts = _LAYOUT.unpack_from(self._memory, 0)
+        job, index, _, *counts = _LAYOUT.unpack_from(self._memory, 0)
         return job, index, list(counts)
+
+    @property
+    def swift(self) -> bool:
+        """Whether the mutant at hand ought to take next to no time."""
+        return bool(_LAYOUT.unpack_from(self._memory, 0)[2])
 
     def fates(self, count: int) -> str:
         """What became of the first mutants of a job."""

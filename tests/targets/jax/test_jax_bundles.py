@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax._src.interpreters import mlir
 
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.mutate.edits import Edit
@@ -18,6 +19,7 @@ from gradfuzz.targets.base.protocol import QUICK_STEP, Refusal
 from gradfuzz.targets.base.scenario import DIRECT, FORWARD, REVERSE, nestings
 from gradfuzz.targets.jax import bundle
 from gradfuzz.targets.jax.bundle import narrowed
+from gradfuzz.targets.jax.contexts import shared
 from gradfuzz.worker import batch, drawing
 from gradfuzz.worker.depth import Depth
 
@@ -60,7 +62,7 @@ def test_what_cannot_be_compiled_is_not_tried_again(jax_target, monkeypatch):
 
 
 class Still:
-    def write(self, job, index, counts):
+    def write(self, job, index, counts, swift=False):
         pass
 
     def note(self, index, fate):
@@ -143,3 +145,31 @@ def test_noise_of_single_precision_inside_is_no_second_derivative(jax_target, ke
 def test_a_derivative_in_single_precision_that_is_off_by_more_is_wrong(jax_target, name, found):
     program = parse(TEXT.format(f"planted_jax.{name}"), jax_target.language)
     assert all(bool(examine(jax_target, program, Options(order=1, salt=salt)).findings) == found for salt in range(3))
+
+
+def test_a_place_for_what_is_lowered_is_left_after_its_uses():
+    made = iter(range(9))
+    make = shared(lambda: next(made), uses=3)
+    assert [make() for _ in range(7)] == [0, 0, 0, 1, 1, 1, 2]
+
+
+def test_what_is_compiled_in_a_shared_place_is_what_is_compiled_in_its_own(jax_target):
+    functions = [jnp.sin, jnp.cos]
+    lowered = [jax.jit(f).lower(1.0).as_text() for f in functions]
+    places = [mlir.make_ir_context() for _ in range(3)]
+    assert places[0] is places[1] or places[1] is places[2]
+    assert "sine" in lowered[0] and "cosine" in lowered[1] and "cosine" not in lowered[0]
+    assert [float(jax.jit(f)(2.0)) for f in functions] == pytest.approx([np.sin(2.0), np.cos(2.0)])
+
+
+def batch_of(target, text, api, families):
+    depth = Depth(orders=((10**9, 2),), alone=2, families=families)
+    job = {"id": 1, "api": api, "program": to_json(parse(text, target.language)), "rng": "0", "start": 0, "count": 96, "weights": {},
+           "cover": Cover().to_json(), "depth": depth.to_json()}  # fmt: skip
+    return batch.run_batch(target, job, Still(), lambda suspicion: None)
+
+
+def test_a_tail_in_which_differences_of_the_first_derivative_are_blind_is_asked_about_at_order_two(jax_target):
+    text = 'x = tensor((4,), "float64", normal(seed=1))\ny = jax.nn.softplus(x)\n'
+    questions = batch_of(jax_target, text, "jax.nn.softplus", (0, 1))["questions"]
+    assert sum("listed" in str(q["edits"]) and "reverse-over-reverse" in q["scenarios"] for q in questions) == 1

@@ -18,7 +18,7 @@ _FAST = (
     " --xla_backend_extra_options=xla_cpu_disable_new_fusion_emitters"
 )
 # An eighth of what is left: one module rather than many small ones. XLA ends the process at a flag that it does not know (an extra option
-# is none), so this is for releases on which it was tried.
+# is none), so this is for releases on which it was tried; what is shared between compilations is, too.
 _FASTER = "--xla_cpu_parallel_codegen_split_count=1"
 _FASTER_ON = ((0, 10), (0, 11))
 _USERS_FLAGS = os.environ.get("XLA_FLAGS")
@@ -42,6 +42,7 @@ from gradfuzz.targets.homes import Home  # noqa: E402
 from gradfuzz.targets.jax.api import import_all  # noqa: E402
 from gradfuzz.targets.jax.bare import bare  # noqa: E402
 from gradfuzz.targets.jax.bundle import JaxPlan, release  # noqa: E402
+from gradfuzz.targets.jax.contexts import share  # noqa: E402
 from gradfuzz.targets.jax.point import MOST_PLANS, JaxPoint  # noqa: E402
 from gradfuzz.targets.jax.refusals import JaxRefusals  # noqa: E402
 from gradfuzz.targets.jax.rules import Rules, existing_rules, formula  # noqa: E402
@@ -70,9 +71,12 @@ class JaxTarget:
         self._refusals = JaxRefusals(home.data("refusals"))
         jax.config.update("jax_enable_x64", True)
         jax.config.update("jax_traceback_filtering", "off")  # finding out which frames of a refusal are JAX's costs more than the refusal
+        _cache_compilations(False)  # what nobody looks for again need not have a key: a twentieth of each compilation
         warnings.filterwarnings("ignore")
         import_all(self.language)
         self.notes.watch()
+        if _JAXLIB in _FASTER_ON:
+            share()
 
     def point(self, program: Program, arrays: list[Any] | None = None) -> JaxPoint:
         return JaxPoint(program, self.compiler, self.plans, self.notes, arrays)
@@ -142,8 +146,14 @@ class JaxTarget:
         _share_compilations()
 
 
+def _cache_compilations(cached: bool) -> None:
+    with contextlib.suppress(AttributeError):  # an older release has no such switch
+        jax.config.update("jax_enable_compilation_cache", cached)
+
+
 def _share_compilations() -> None:
     """What one script has had compiled, as users have it compiled, the next one need not: many of their operators are the same."""
+    _cache_compilations(True)
     with contextlib.suppress(AttributeError):  # an older release has no such cache, or not for this device
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
