@@ -120,7 +120,17 @@ def test_at_night_every_value_of_a_design_is_tried_in_what_a_compiler_computes_w
     rows = [nightly.batch(7, (), design=True).options(number, NOTHING, alone=True).ways for number in range(64)]
     assert all("b" in ways and len(set(ways)) == len(ways) for ways in rows)
     assert not all("b" in nightly.batch(7, (), design=True).options(number, NOTHING).ways for number in range(64))
-    assert not default.batch(7, (), design=True).alone_in and not nightly.batch(7, ()).alone_in
+    assert not default.batch(7, (), design=True).alone_in and nightly.batch(7, ()).alone == 1
+    assert all("b" in nightly.batch(n, ()).options(0, NOTHING).ways for n in range(8)), "and every seed as it is"
+
+
+def test_what_hardly_ever_has_a_turn_is_tried_by_itself():
+    """A way that answers for itself, or costs much: a night has few batches of it, and they may not be what it goes wrong with."""
+    own = Way("own", compiles=900.0, default=False, blames="torch.compile")
+    nightly = in_profile("nightly", (*CHEAP, *DEAR, own))
+    assert nightly.seldom == (own,) and not in_profile("default", (*CHEAP, *DEAR, own)).seldom
+    depth = nightly.batch(0, ("library.sin",), seldom=0)
+    assert depth.compiled == "own" and depth.options(1, NOTHING).ways == ("own",) and depth.options(1, NOTHING).order == 2
 
 
 def test_ways_that_cost_the_same_have_a_turn_each():

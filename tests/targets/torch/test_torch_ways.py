@@ -11,6 +11,7 @@ import torch
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.script import script
 from gradfuzz.oracles.check import Options, examine
+from gradfuzz.oracles.verdict import Verdict
 from gradfuzz.oracles.ways import blamed
 from gradfuzz.program import parse
 from gradfuzz.program.model import Values
@@ -29,7 +30,6 @@ RULES = ("rule", "rule-checkpointed", "rule-functional", "rule-batched", "rule-b
 COMPILED_RULES = (
     "rule-aot_eager",
     "rule-decomposed",
-    "rule-compiled-outside",
     "hook-aot_eager",
     "hook-decomposed",
 )
@@ -363,6 +363,19 @@ def test_a_rule_that_nested_forward_mode_drops_is_noticed(target):
     kept = torch.allclose(tangent(tangent(lambda x: own_rule.ScaledBothWays.apply(x.sin())))(x), -own_rule.SCALE * x.sin())
     found = examine(target, program(target, "torch.sin(x)"), Options(2, ways=("rule-nested",))).findings
     assert (not found) == kept and {(v.kind, v.order) for v in found} <= {("way", 2)}
+
+
+def test_a_rule_that_is_dropped_inside_of_a_compiled_gradient_is_noticed(target, tmp_path):
+    """In the library's own words again: a rule at the inputs, and the gradient in a compiled function."""
+    x = torch.tensor([0.3, 0.7], dtype=torch.float64)
+    gradient = torch.func.grad(lambda x: own_rule.Scaled.apply(x).sin().sum())
+    kept = torch.allclose(torch.compile(gradient, backend="aot_eager")(x), own_rule.SCALE * x.cos())
+    made = program(target, "torch.sin(x)")
+    found = examine(target, made, Options(1, frozenset([REVERSE]), ways=("rule-compiled-outside",))).findings
+    assert [v.kind for v in found] == ([] if kept else ["way"])
+    verdict = Verdict("disagree", "way", "way", 1, [Scenario(("r",), "rule-compiled-outside")])
+    written = script(Finding("torch", target.version, "torch.autograd.Function", verdict, made, True))
+    assert status(written, tmp_path) == (0 if kept else 1)
 
 
 def test_a_mode_that_raises_does_not_hide_the_ways_of_the_other(target):
