@@ -263,7 +263,9 @@ def test_a_hessian_of_what_is_compiled_is_zero(target, tmp_path):
 
 
 @pytest.mark.skipif(not torch.__version__.startswith("2.13."), reason="a bug of that release, see docs/found/ways-torch-2.13.0.md")
-@pytest.mark.parametrize(("way", "modes"), [("duals-inductor", "forward"), ("compiled-backward-hooked", "reverse")])
+@pytest.mark.parametrize(
+    ("way", "modes"), [("duals-inductor", "forward"), ("compiled-backward-hooked", "reverse"), ("compiled-full-hooked", "reverse")]
+)
 def test_what_the_compiler_drops_is_seen_and_is_not_the_operators_fault(target, way, modes, tmp_path):
     """Tangents that it is given, and a hook that a module has since the first call."""
     made = program(target, "torch.sin(x)")
@@ -274,12 +276,13 @@ def test_what_the_compiler_drops_is_seen_and_is_not_the_operators_fault(target, 
     assert status(text, tmp_path) == 1 and len(text.splitlines()) <= 30
 
 
-def test_hooks_that_the_compiler_is_told_to_look_for_are_kept(target, monkeypatch):
-    monkeypatch.setattr(torch._dynamo.config, "skip_nnmodule_hook_guards", False)
+@pytest.mark.parametrize("way", ["compiled-backward-hooked", "compiled-full-hooked"])
+def test_hooks_that_the_compiler_is_told_to_look_for_are_kept(target, way):
     again.KEPT.forget()
-    seen = examine(target, program(target, "torch.sin(x)"), Options(1, ways=("compiled-backward-hooked",)))
+    with torch._dynamo.config.patch(skip_nnmodule_hook_guards=False):
+        seen = examine(target, program(target, "torch.sin(x)"), Options(1, ways=(way,)))
     again.KEPT.forget()
-    assert seen.outcome == "agree" and ran(seen, "compiled-backward-hooked"), [v.reason for v in seen.findings]
+    assert seen.outcome == "agree" and ran(seen, way), [v.reason for v in seen.findings]
 
 
 @pytest.mark.skipif(not torch.__version__.startswith("2.13."), reason="a bug of that release, see docs/found/ways-torch-2.13.0.md")
