@@ -41,6 +41,7 @@ SWEPT_WAYS = 10
 OF_ITS_OWN_EVERY = 8
 # A way with fewer turns than one in so many batches would hardly meet what it goes wrong with: it is tried with what programs are made of.
 SELDOM = 600
+NEVER_AGAIN = 10**9  # every so many: the first of a batch alone
 # Directions differ from mutant to mutant and from batch to batch: so far apart do batches start.
 SALT_STRIDE = 64
 GOLDEN = (math.sqrt(5) - 1) / 2
@@ -87,7 +88,7 @@ class Depths:
             return replace(self._depth(number, (), (), self._in_turn(number, funcs)), way_every=1, turn=1, traced=self._traced())
         second = min(2, self.highest)
         if glance:
-            orders: list[tuple[int, int]] = [(10**9, second)]
+            orders: list[tuple[int, int]] = [(NEVER_AGAIN, second)]
         else:
             orders = [(SECOND_EVERY, second), *([(DEEPEST_EVERY, self.highest)] if deep else [])]
         enough = tuple((order, SHOWN_OFTEN - (order in shown)) for order in range(2, self.highest + 1))
@@ -96,6 +97,8 @@ class Depths:
         depth = replace(depth, alone=second if design else depth.alone, alone_in=rehearsed.name if rehearsed else "")
         turn = self.choice.dear[number % len(self.choice.dear)] if dear else self.choice.swept
         compiled = turn if swept else None if design else self._compiled(number)
+        if swept:  # and the seed itself in all cheap ways: chance has some of them for each operator in a night
+            depth = replace(depth, ways=self._traced(), together=True, way_every=NEVER_AGAIN)
         return depth if compiled is None else replace(depth, compiled=compiled.name, family=COMPILED_FAMILY)
 
     @property

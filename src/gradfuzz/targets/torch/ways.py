@@ -318,6 +318,8 @@ def hessian_on_tape(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors
     """`torch.autograd.functional.hessian` of F, weighted; contracted with both directions."""
     if modes != ("r", "r"):
         raise NotImplementedError("a Hessian is of order two")
+    if not all(x.numel() for x in xs):
+        raise NotImplementedError("rows of a Hessian are stacked, and there are none")
     if sum(x.numel() for x in xs) ** 2 > JACOBIAN_ENTRIES:
         raise NotImplementedError("the Hessian is too large to be made here")
     if any(t.is_complex() for t in (*xs, *v)):
