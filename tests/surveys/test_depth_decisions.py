@@ -134,10 +134,11 @@ def test_an_operators_turn_takes_its_seed_through_all_cheap_ways():
 
 def test_what_hardly_ever_has_a_turn_is_tried_by_itself():
     """A way that answers for itself, or costs much: a night has few batches of it, and they may not be what it goes wrong with."""
-    own = Way("own", compiles=900.0, default=False, blames="torch.compile")
-    nightly = in_profile("nightly", (*CHEAP, *DEAR, own))
-    assert nightly.seldom == (own,) and not in_profile("default", (*CHEAP, *DEAR, own)).seldom
-    depth = nightly.batch(0, ("library.sin",), seldom=0)
+    own, often = Way("own", compiles=900.0, default=False, blames="torch.compile"), Way("often", compiles=1.0, cost=0.1)
+    ways = (*CHEAP, *DEAR, own, often)
+    nightly = in_profile("nightly", ways)
+    assert own in nightly.seldom and often not in nightly.seldom and not in_profile("default", ways).seldom
+    depth = nightly.batch(0, ("library.sin",), seldom=nightly.seldom.index(own))
     assert depth.compiled == "own" and depth.options(1, NOTHING).ways == ("own",) and depth.options(1, NOTHING).order == 2
 
 

@@ -40,7 +40,7 @@ SWEPT_WAYS = 10
 # A way whose findings are its own, whichever API shows them, needs few tries: it has a turn in one round of ways of so many.
 OF_ITS_OWN_EVERY = 8
 # A way with fewer turns than one in so many batches would hardly meet what it goes wrong with: it is tried with what programs are made of.
-SELDOM = 600
+SELDOM = 200
 NEVER_AGAIN = 10**9  # every so many: the first of a batch alone
 # Directions differ from mutant to mutant and from batch to batch: so far apart do batches start.
 SALT_STRIDE = 64

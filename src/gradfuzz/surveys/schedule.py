@@ -30,9 +30,9 @@ FIRST_COVER = 40
 # One compilation of the seed's own shapes, and one in complex numbers, for which compilers and decompositions have code of their own.
 SWEPT = COMPILED_FAMILY
 SWEPT_TYPES = ("", "complex128")
-# A turn in the dearest way takes seconds: so many operators have one, others with another seed of the campaign. Those with a derivative
-# rule that none before them has come first: what the others compute, they compute as well.
-MOST_DEAR = 240
+# A turn in the dearest way takes seconds: so many operators have one, others with another seed of the campaign. Those that led to a
+# derivative rule when seeds were read come first: what the others compute, they compute as well.
+MOST_DEAR = 320
 # What programs are made of in a way that hardly ever has a turn: one compilation each, for these numbers and others.
 BASIC = 2
 LATER_BATCH = 16
@@ -165,7 +165,7 @@ class Schedule:
         self.grow(apis, last)
 
     def grow(self, apis: Sequence[str], last: bool, ruled: Iterable[str] = (), basic: int = 0) -> None:
-        """More seeds. Those of the APIs `ruled` lead to rules that no API before them does; the last `basic` are what programs are made of.
+        """More seeds. Those of the APIs `ruled` lead to rules that none before them did; the last `basic` are what programs are made of.
 
         A first look at each new operator is planned at once, by one of its names that is for users, and the turns of some in further ways
         where those cost compilations; further names and the rest of the first round when the last seeds are known.
