@@ -27,7 +27,7 @@ class Parts:
 
     def __init__(self, parts: list[list[Seed]]) -> None:
         self.parts = parts
-        self.ruled: list[frozenset[str]] = [frozenset() for _ in parts]  # by part, APIs that lead to rules which none before them in it does
+        self.ruled: list[frozenset[str]] = [frozenset() for _ in parts]  # by part, APIs that led to a derivative rule
 
     @property
     def complete(self) -> bool:
