@@ -193,8 +193,8 @@ def backward_hooked_later(register: str) -> Any:
 
     def way(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
         check(point)
-        if point.mutates:
-            raise NotImplementedError("what a module with such a hook is given may not be written to")
+        if point.mutates or point.others():
+            raise NotImplementedError("such a module is given what has a gradient, and does not write to it")
 
         def make() -> Callable[..., Any]:
             module = _Module(point.of_tensors)
