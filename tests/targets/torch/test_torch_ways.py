@@ -381,6 +381,12 @@ def test_a_rule_that_is_dropped_inside_of_a_compiled_gradient_is_noticed(target,
     assert status(written, tmp_path) == (0 if kept else 1)
 
 
+def test_what_lies_in_memory_is_no_batch_in_the_last_axis_whatever_its_numbers_are(target):
+    text = 'x = tensor((2, 2), "float64", full(0.0))\ny = torch.as_strided(x, (2, 2), (1, 2))\n'
+    seen = examine(target, parse(text, target.language), Options(1, ways=("batched-last",)))
+    assert not seen.findings and not ran(seen, "batched-last")
+
+
 def test_a_mode_that_raises_does_not_hide_the_ways_of_the_other(target):
     found = examine(target, program(target, "planted_ways.raises_forward(x)"), Options(1, ways=("twice",))).findings
     assert {(v.kind, s.name) for v in found for s in v.scenarios} == {("status", "forward"), ("way", "twice reverse")}
