@@ -38,8 +38,10 @@ def subjects(finding: Finding) -> set[str]:
     return words(finding.api) | words(re.sub(r"Backward\d*$", "", finding.rule))
 
 
-def symptom_fits(symptom: str, finding: Finding) -> bool:
-    kind, order, scenarios = finding.kind, finding.verdict.order, finding.verdict.names
+def symptom_fits(symptom: str, finding: Finding, apart: bool) -> bool:
+    """`apart`: it shows in a further way alone, and is one in that mode."""
+    kind, order = finding.kind, finding.verdict.order
+    scenarios = [(scenario.plain if apart else scenario).name for scenario in finding.verdict.scenarios]
     if symptom == "rev_wrong":
         return kind in WRONG and order <= 1 and "reverse" in scenarios
     if symptom == "fwd_wrong":
@@ -59,9 +61,9 @@ def symptom_fits(symptom: str, finding: Finding) -> bool:
     return symptom == "other"
 
 
-def campaign(target: str, python: str, store: Path, time: str, workers: int, seed: int) -> None:
+def campaign(target: str, python: str, store: Path, time: str, workers: int, seed: int, profile: str) -> None:
     command = [sys.executable, "-m", "gradfuzz", "run", target, "--python", python, "--time", time, "--store", str(store)]
-    command += ["--workers", str(workers), "--seed", str(seed)]
+    command += ["--workers", str(workers), "--seed", str(seed), "--profile", profile]
     print("$", " ".join(command), flush=True)
     done = subprocess.run(command, check=False)
     if done.returncode not in (0, 1):
@@ -76,6 +78,7 @@ def main() -> None:
     parser.add_argument("--time", default="30m")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--profile", default="default", help="nightly for what needs a further way of running")
     parser.add_argument("--folder", type=Path, default=Path("known_bugs"))
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -84,7 +87,7 @@ def main() -> None:
         version, _, python = release.partition("=")
         stores[version] = options.folder / f"{options.target}-{version}.db"
         if not stores[version].exists():
-            campaign(options.target, python, stores[version], options.time, options.workers, options.seed)
+            campaign(options.target, python, stores[version], options.time, options.workers, options.seed, options.profile)
     # Only now is the list opened.
     bugs = [json.loads(line) for line in options.list.read_text().splitlines() if line.strip()]
     library = LIBRARIES.get(options.target, options.target)
@@ -99,9 +102,9 @@ def main() -> None:
         for bug in shown:
             wanted = words(bug["api"])
             about = [f for f in findings if wanted & subjects(f)]
-            found = [f for f in about if symptom_fits(bug["symptom"], f)]
-            hits += bool(found)
             apart = bug.get("class") in APART
+            found = [f for f in about if symptom_fits(bug["symptom"], f, apart)]
+            hits += bool(found)
             plain += not apart
             plain_hits += bool(found) and not apart
             what = "hit   " + found[0].id if found else "missed"

@@ -120,7 +120,26 @@ def test_at_night_every_value_of_a_design_is_tried_in_what_a_compiler_computes_w
     rows = [nightly.batch(7, (), design=True).options(number, NOTHING, alone=True).ways for number in range(64)]
     assert all("b" in ways and len(set(ways)) == len(ways) for ways in rows)
     assert not all("b" in nightly.batch(7, (), design=True).options(number, NOTHING).ways for number in range(64))
-    assert not default.batch(7, (), design=True).alone_in and not nightly.batch(7, ()).alone_in
+    assert not default.batch(7, (), design=True).alone_in and nightly.batch(7, ()).alone == 1
+    assert all("b" in nightly.batch(n, ()).options(0, NOTHING).ways for n in range(8)), "and every seed as it is"
+
+
+def test_an_operators_turn_takes_its_seed_through_all_cheap_ways():
+    """A night has a few batches of an operator, each in one cheap way: of forty ways chance would leave most out."""
+    own = Way("own", cost=0.3, blames="torch.autograd.Function")
+    depth = in_profile("nightly", (*CHEAP, *DEAR, own)).batch(3, ("library.sin",), swept=True)
+    assert depth.options(0, NOTHING).ways == ("a", "b", "c", "stage")
+    assert {depth.options(number, NOTHING).ways for number in range(1, 20)} == {("stage",)}
+
+
+def test_what_hardly_ever_has_a_turn_is_tried_by_itself():
+    """A way that answers for itself, or costs much: a night has few batches of it, and they may not be what it goes wrong with."""
+    own, often = Way("own", compiles=900.0, default=False, blames="torch.compile"), Way("often", compiles=1.0, cost=0.1)
+    ways = (*CHEAP, *DEAR, own, often)
+    nightly = in_profile("nightly", ways)
+    assert own in nightly.seldom and often not in nightly.seldom and not in_profile("default", ways).seldom
+    depth = nightly.batch(0, ("library.sin",), seldom=nightly.seldom.index(own))
+    assert depth.compiled == "own" and depth.options(1, NOTHING).ways == ("own",) and depth.options(1, NOTHING).order == 2
 
 
 def test_ways_that_cost_the_same_have_a_turn_each():

@@ -16,7 +16,7 @@ from gradfuzz.program import parse
 from gradfuzz.store import Lesson
 from gradfuzz.surveys.depth import DEEP_BATCH_EVERY, SWEPT_WAYS
 from gradfuzz.surveys.mutants import Running
-from gradfuzz.surveys.schedule import MOST_GROWN_OF_API, OTHER_FAMILIES, OWN_FAMILY, ROUND, Schedule, round_for
+from gradfuzz.surveys.schedule import BASIC, MOST_GROWN_OF_API, OTHER_FAMILIES, OWN_FAMILY, ROUND, Schedule, round_for
 from gradfuzz.targets.homes import language_for
 from gradfuzz.worker.depth import Depth
 
@@ -234,6 +234,31 @@ def test_some_operators_have_a_turn_in_the_dearest_way_others_with_another_seed(
     turns = [{APIS[b.seed_index] for b in batches if b.dear} for batches in planned]
     assert all(3 <= len(had) <= 4 for had in turns) and len({frozenset(had) for had in turns}) == 3
     assert not any(b.dear for b in run(Schedule(APIS, 0, sweep=True), FIRST_ROUND + 40, dull))
+
+
+def test_operators_with_rules_of_their_own_come_first_in_the_dearest_way(monkeypatch):
+    monkeypatch.setattr("gradfuzz.surveys.schedule.MOST_DEAR", 4)
+    for most, others in ((4, 0), (3, 1)):
+        schedule = Schedule([], 0, sweep=True, last=False, dear=True)
+        ruled = {f"api{n}" for n in range(most)}
+        schedule.grow(APIS, True, ruled)
+        turns = {APIS[b.seed_index] for b in run(schedule, FIRST_ROUND + 30, dull) if b.dear}
+        assert ruled <= turns and len(turns - ruled) == others
+
+
+def test_what_programs_are_made_of_is_tried_in_every_way_that_seldom_has_a_turn():
+    schedule = Schedule([], 0, sweep=True, last=False, seldom=3)
+    schedule.grow([*APIS, "api0", "other"], True, basic=2)
+    tried = [b for b in run(schedule, FIRST_ROUND + 30, dull) if b.seldom is not None]
+    assert sorted((b.seed_index, b.seldom) for b in tried) == [(30 + n, way) for n in range(2) for way in range(3)]
+    assert {(b.start, b.count, b.swept) for b in tried} == {(0, BASIC, False)}
+    run_on(schedule, FIRST_ROUND + 30)
+
+
+def run_on(schedule, begin, batches=2 * ROUND):
+    """Later rounds, which know what the first has taught."""
+    for number in range(begin, begin + batches):
+        schedule.learn(schedule.batch(number), Lesson([], {}, []))
 
 
 def test_a_sweep_takes_an_operator_by_one_of_its_names():

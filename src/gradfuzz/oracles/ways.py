@@ -61,12 +61,16 @@ def check_ways(
     pairs = [s for s in (*_pairs(trial, ways, order), *_on(device, order)) if only is None or not s.modes or s.plain in only]
     found: list[Verdict] = []
     differing: set[tuple[str, str]] = set()
+    wrong: set[tuple[str, str]] = set()
     for scenario in pairs:
-        # A derivative of what differs already says nothing new.
-        if scenario.order < 2 or (scenario.way, scenario.device) not in differing:
+        # A derivative of what differs already says nothing new, and neither do the outputs where the derivative is another.
+        where = scenario.way, scenario.device
+        if where not in (differing if scenario.order > 1 else wrong if not scenario.order else ()):
             found += (verdicts := _check(trial, scenario, own_rule))
             if verdicts:
-                differing.add((scenario.way, scenario.device))
+                differing.add(where)
+            if any(verdict.is_finding and verdict.kind == WAY for verdict in verdicts):
+                wrong.add(where)
     compared = any(s.modes and isinstance(trial.outcome(s), Outcome) and isinstance(trial.outcome(s.plain), Outcome) for s in pairs)
     return found or ([Verdict(AGREE, "way", WAY, 1)] if compared else [])
 
@@ -107,8 +111,14 @@ def _check(trial: Trial, scenario: Scenario, own_rule: bool) -> list[Verdict]:
         # Outside the domain one way may well say infinity and another that there is no number; vectors may be free up to a phase,
         # and what is drawn at random is drawn anew.
         excused = way.loose or not trial.finite or same_up_to_gauge(trial.direct, outcome.outputs, trial.epsilon) or draws(trial)
-        return [value] if not excused else []
+        if excused:
+            return []
     found = _compare(trial, scenario, plain, outcome, way, own_rule) if scenario.modes else []
+    if value is not None and value.outcome != AGREE:
+        # Another function has another derivative as a rule, and who differentiates it wants to know of that first.
+        found = [replace(verdict, reason=f"{verdict.reason}, and so do its outputs") for verdict in found if verdict.is_finding]
+        if not found:
+            return [value]
     return [replace(verdict, subject=ANY) for verdict in found] if way.of_its_own else found
 
 

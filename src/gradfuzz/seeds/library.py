@@ -27,6 +27,7 @@ class Parts:
 
     def __init__(self, parts: list[list[Seed]]) -> None:
         self.parts = parts
+        self.ruled: list[frozenset[str]] = [frozenset() for _ in parts]  # by part, APIs that led to a derivative rule
 
     @property
     def complete(self) -> bool:
@@ -122,12 +123,14 @@ class Reading(Parts):
 
     def _new(self, rows: Any) -> list[Seed]:
         """Those whose Programs did not come before, with the one that is to lead each API before its others."""
-        found = []
+        found, ruled = [], set[str]()
         for row in rows:
             text = json.dumps(row["program"], sort_keys=True)
             if text not in self._texts:
                 self._texts.add(text)
                 found.append(Seed(row["api"], row["source"], row["program"]))
+                ruled |= {row["api"]} if row["reached"] else set()
+        self.ruled.append(frozenset(ruled))
         return led(found)
 
 

@@ -39,6 +39,9 @@ DESIGNED_BESIDE_COMPILED = 1 / 2
 SWEPT_WAYS = 10
 # A way whose findings are its own, whichever API shows them, needs few tries: it has a turn in one round of ways of so many.
 OF_ITS_OWN_EVERY = 8
+# A way with fewer turns than one in so many batches would hardly meet what it goes wrong with: it is tried with what programs are made of.
+SELDOM = 200
+NEVER_AGAIN = 10**9  # every so many: the first of a batch alone
 # Directions differ from mutant to mutant and from batch to batch: so far apart do batches start.
 SALT_STRIDE = 64
 GOLDEN = (math.sqrt(5) - 1) / 2
@@ -68,28 +71,34 @@ class Depths:
 
     def batch(
         self, number: int, funcs: Sequence[str], shown: Collection[int] = (), deep: bool = False, glance: bool = False,
-        swept: bool = False, design: bool = False, dear: bool = False,
+        swept: bool = False, design: bool = False, dear: bool = False, seldom: int | None = None,
     ) -> Depth:  # fmt: skip
         """For a batch of mutants of a Program that calls `funcs`.
 
         `shown`: orders at which the seed has shown findings; `deep`: some go to the highest order; `glance`: of all others only the seed
         itself goes beyond order one, and nothing is run in another way; `swept`: its operator has its turn in the compiled way that all
         have, or, where another shape costs a compilation, is traced in all ways and run in some; `dear`: it has it in one of the dearest;
-        `design`: every value is to be met at order two, and a compiled way would cost a compilation each time.
+        `design`: every value is to be met at order two, and a compiled way would cost a compilation each time; `seldom`: the turn is that
+        of one of these ways.
         """
+        if seldom is not None:
+            depth = self._depth(number, ((1, min(2, self.highest)),), (), ())
+            return replace(depth, compiled=self.seldom[seldom].name, family=COMPILED_FAMILY)
         if swept and self.family > 1:
             return replace(self._depth(number, (), (), self._in_turn(number, funcs)), way_every=1, turn=1, traced=self._traced())
         second = min(2, self.highest)
         if glance:
-            orders: list[tuple[int, int]] = [(10**9, second)]
+            orders: list[tuple[int, int]] = [(NEVER_AGAIN, second)]
         else:
             orders = [(SECOND_EVERY, second), *([(DEEPEST_EVERY, self.highest)] if deep else [])]
         enough = tuple((order, SHOWN_OFTEN - (order in shown)) for order in range(2, self.highest + 1))
         depth = self._depth(number, tuple(orders), enough, () if glance else self._in_turn(number, funcs))
         rehearsed = self.choice.rehearsed
-        depth = replace(depth, alone=second, alone_in=rehearsed.name if rehearsed else "") if design else depth
+        depth = replace(depth, alone=second if design else depth.alone, alone_in=rehearsed.name if rehearsed else "")
         turn = self.choice.dear[number % len(self.choice.dear)] if dear else self.choice.swept
         compiled = turn if swept else None if design else self._compiled(number)
+        if swept:  # and the seed itself in all cheap ways: chance has some of them for each operator in a night
+            depth = replace(depth, ways=self._traced(), together=True, way_every=NEVER_AGAIN)
         return depth if compiled is None else replace(depth, compiled=compiled.name, family=COMPILED_FAMILY)
 
     @property
@@ -101,6 +110,11 @@ class Depths:
     def sweeps_dearly(self) -> bool:
         """Whether some operators have a turn in the dearest way, too."""
         return self.sweeps and self.family == 1 and self.choice.dearest is not None
+
+    @property
+    def seldom(self) -> tuple[Way, ...]:
+        """The compiled ways that hardly ever have a turn, since they cost much or answer for themselves."""
+        return tuple(way for way in self.choice.compiled if self._often(way) * SELDOM < 1) if self.sweeps and self.family == 1 else ()
 
     def graphs(self, number: int) -> Depth:
         """For a batch of random graphs. They differ so much that the same directions will do."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ from gradfuzz.mutate.edits import Edit, apply_all
 from gradfuzz.oracles.check import Options
 from gradfuzz.oracles.verdict import CRASH, GRADIENT, INCONCLUSIVE, MISTAKE, NONFINITE, RANK, TIMEOUT, Verdict
 from gradfuzz.pool.executor import Executor
-from gradfuzz.program import Program, from_json, gate, to_json
+from gradfuzz.program import Program, from_json, gate, parse, to_json
 from gradfuzz.seeds.files import file_seeds
 from gradfuzz.seeds.gather import choose, gather, signature_seeds
 from gradfuzz.seeds.library import Parts, Reading
@@ -27,7 +28,7 @@ from gradfuzz.store import Lesson, Records
 from gradfuzz.store.folding import FOLDED
 from gradfuzz.store.reading import BatchRow
 from gradfuzz.surveys.depth import Depths
-from gradfuzz.surveys.profiles import chosen
+from gradfuzz.surveys.profiles import basics, chosen
 from gradfuzz.surveys.schedule import ROUND, Batch, Schedule, round_for
 from gradfuzz.targets.base.scenario import Scenario
 from gradfuzz.targets.base.seeds import SHARDS
@@ -40,6 +41,7 @@ DEATHS = 3
 # The job that reads a shard of the seeds, and more APIs than one has.
 READ = "seeds"
 GROWN = "mutant"  # where a seed comes from that was one
+BASIC = "basic"  # and one of what programs are made of
 MOST_APIS = 10**9
 # Batches are taken in by number; while one hangs, so many others may run ahead of it.
 AHEAD = 512
@@ -133,6 +135,7 @@ class Mutants:
         self.depths = Depths(config.order, config.scenarios, config.seed, choice, pool.family, config.device)
         self.schedule = Schedule([], config.seed, pool.family, self.depths.sweeps, last=False, shard=config.shard,
             size=config.round or ROUND, names=names_of(config.launch.target), dear=self.depths.sweeps_dearly,
+            seldom=len(self.depths.seldom),
         )  # fmt: skip
         self.reading = reading
         self.language = language_for(config.launch.target, config.launch.modules)
@@ -205,10 +208,12 @@ class Mutants:
         """Tell the schedule of the seeds that have come."""
         parts, whole = self.reading.parts, self.reading.complete
         while self._known_parts < len(parts):
-            part = parts[self._known_parts]
+            part, ruled = parts[self._known_parts], self.reading.ruled[self._known_parts]
             self._known_parts += 1
-            self.seeds += part
-            self.schedule.grow([s.api for s in part], last=whole and self._known_parts == len(parts))
+            last = whole and self._known_parts == len(parts)
+            basic = self._basic() if last else []
+            self.seeds += [*part, *basic]
+            self.schedule.grow([s.api for s in (*part, *basic)], last, ruled, len(basic))
         self.state.apis = len({s.api for s in self.seeds if self.config.shard.has(s.api)})
         self.state.unread = self.reading.missing / SHARDS
         if whole:
@@ -219,6 +224,15 @@ class Mutants:
             shard = f" (shard {self.config.shard})" if self.config.shard.of > 1 else ""
             what = f"{len(self.seeds)} seeds, {self.state.apis} APIs{shard}, {self.pool.size} workers"
             self.watcher.say(f"{self.config.launch.target} {self.pool.version}: {what}")
+
+    def _basic(self) -> list[Seed]:
+        """What programs are made of, for ways that hardly ever have a turn; nothing where somebody asked for certain APIs."""
+        found = []
+        for text in basics(self.config.launch.target) if self.depths.seldom and isinstance(self.reading, Reading) else ():
+            with contextlib.suppress(ProgramError):  # this release has no such function
+                program = parse(text, self.language)
+                found.append(Seed([*program.calls()][-1].func, BASIC, to_json(program)))
+        return found
 
     def _grown(self, api: str, program: Any) -> Seed:
         """A mutant as a seed. On resume it comes from the store, which is data, perhaps a stranger's."""
@@ -241,7 +255,9 @@ class Mutants:
     def _depth(self, batch: Batch) -> Depth:
         funcs = [call.func for call in self._program(batch.seed_index).calls()] if self.depths.choice.ways else []
         designed = batch.cover is not None
-        depth = self.depths.batch(batch.number, funcs, batch.shown, batch.deep, batch.glance, batch.swept, designed, batch.dear)
+        depth = self.depths.batch(
+            batch.number, funcs, batch.shown, batch.deep, batch.glance, batch.swept, designed, batch.dear, batch.seldom
+        )  # fmt: skip
         return replace(depth, families=batch.families)
 
     def _task(self, running: Running) -> Task:

@@ -104,3 +104,8 @@ def chosen(target: str, profile: str = DEFAULT, names: tuple[str, ...] = ()) -> 
         return Choice(wanted, tuple(replace(known[name], turns=max(known[name].turns, 1)) for name in names))
     worth = [w for w in known.values() if w.turns and (w.default or wanted.dear)]
     return Choice(wanted, tuple(w for w in worth if (wanted.compiled if w.compiles else wanted.cheap)))
+
+
+def basics(target: str) -> tuple[str, ...]:
+    """What programs are made of, as texts: on these every way that is seldom taken is tried."""
+    return tuple(home_of(target).data("ways").get("basics", ()))

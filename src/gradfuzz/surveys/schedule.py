@@ -9,9 +9,9 @@ from __future__ import annotations
 import random
 from bisect import bisect_right
 from collections import Counter, defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice, zip_longest
+from itertools import islice, product, zip_longest
 from typing import Any
 
 from gradfuzz.bugs.names import Names
@@ -30,8 +30,11 @@ FIRST_COVER = 40
 # One compilation of the seed's own shapes, and one in complex numbers, for which compilers and decompositions have code of their own.
 SWEPT = COMPILED_FAMILY
 SWEPT_TYPES = ("", "complex128")
-# A turn in the dearest way takes seconds: so many operators have one, spread over all of them, others with another seed of the campaign.
-MOST_DEAR = 240
+# A turn in the dearest way takes seconds: so many operators have one, others with another seed of the campaign. Those that led to a
+# derivative rule when seeds were read come first: what the others compute, they compute as well.
+MOST_DEAR = 320
+# What programs are made of in a way that hardly ever has a turn: one compilation each, for these numbers and others.
+BASIC = 2
 LATER_BATCH = 16
 # Where another shape costs a compilation, a design's rows come in families of some sixteen, and those of the seed's own shapes: sixteen for
 # each of three inputs, and pairs of what fails most often. Beside the compilation they cost nothing.
@@ -95,6 +98,7 @@ class Batch:
     glance: bool = False  # a first look: anything more would cost a compilation each
     swept: bool = False  # its operator has its turn in a compiled way
     dear: bool = False  # in the dearest one
+    seldom: int | None = None  # its turn is that of one of the ways that hardly ever have one: by their number
     dtype: str = ""  # of the seed's floating inputs, where it is not their own
     deaths: int = 0  # of workers at the hands of this API, as far as is known
     hangs: bool = False  # it is known to hang
@@ -121,18 +125,20 @@ class Schedule:
 
     def __init__(
         self, apis: Sequence[str], seed: int, family: int = 1, sweep: bool = False, last: bool = True, shard: Shard = WHOLE,
-        size: int = ROUND, names: Names = NAMES, dear: bool = False,
+        size: int = ROUND, names: Names = NAMES, dear: bool = False, seldom: int = 0,
     ) -> None:  # fmt: skip
         """`apis`: one for each seed; unless they are the `last`, more come with `grow`. `sweep`: every operator has a turn of its own in a
-        compiled way, early on, by one of its names; `dear`: some have one in the dearest way, too. `size`: batches in a later round.
-        `names`: what is one operator, and for users."""
-        self._size, self._names, self._dear = size, names, dear
+        compiled way, early on, by one of its names; `dear`: some have one in the dearest way, too. `seldom`: so many ways hardly ever
+        have a turn. `size`: batches in a later round. `names`: what is one operator, and for users."""
+        self._size, self._names, self._dear, self._seldom = size, names, dear, seldom
         self.apis: list[str] = []
         self.seed = seed
         self._family, self._sweep, self._shard = family, sweep, shard
         self._own: list[str] = []  # the shard's APIs
         self._by_api: dict[str, list[int]] = defaultdict(list)
         self._operators: set[str] = set()  # that have a first look
+        self._ruled: set[str] = set()  # operators that lead to a derivative rule of their own
+        self._basic: list[int] = []  # seeds of what programs are made of
         self._turned: set[int] = set()  # seeds whose operators have had a turn in further ways
         self._aliases: list[int] = []  # seeds that lead further names of these: they are looked at once all operators are
         self._designs = Designs(family)
@@ -158,9 +164,11 @@ class Schedule:
         self._edits: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
         self.grow(apis, last)
 
-    def grow(self, apis: Sequence[str], last: bool) -> None:
-        """More seeds. A first look at each new operator is planned at once, by one of its names that is for users, and the turns
-        of some in further ways where those cost compilations; further names and the rest of the first round when the last seeds are known.
+    def grow(self, apis: Sequence[str], last: bool, ruled: Iterable[str] = (), basic: int = 0) -> None:
+        """More seeds. Those of the APIs `ruled` lead to rules that none before them did; the last `basic` are what programs are made of.
+
+        A first look at each new operator is planned at once, by one of its names that is for users, and the turns of some in further ways
+        where those cost compilations; further names and the rest of the first round when the last seeds are known.
 
         The parts in which they come are the same in every run of a campaign, so that the plan is, too.
         """
@@ -174,6 +182,8 @@ class Schedule:
             self._by_api[api].append(index)
         self.apis += apis
         self._given = len(self.apis)
+        self._ruled.update(map(self._names.operator, ruled))
+        self._basic += range(len(self.apis) - basic, len(self.apis))
         self._look_at(leading, chance)
         self._turns(EARLY_TURN)
         if last:
@@ -270,6 +280,8 @@ class Schedule:
             met[self.apis[index]] += 1
             turn[index] = met[self.apis[index]]
         leading, swept = [batch.seed_index for batch in self._first], self._swept()
+        for index, way in product(self._basic, range(self._seldom)):
+            self._plan(index, 0, BASIC, seldom=way)
         for index in sorted(order, key=turn.__getitem__):
             self._plan(index, 0, FIRST_BATCH)
         for dtype in SWEPT_TYPES:
@@ -291,11 +303,17 @@ class Schedule:
         """One seed, whichever, of some operators: those that lead have their turn in another compiled way, and are what everybody tests."""
         if not self._dear:
             return []
-        step = -(-len(swept) // MOST_DEAR) or 1
+        operators = [self._names.operator(self.apis[index]) for index in swept]
+        ruled = [operator for operator in operators if operator in self._ruled]
+        step = -(-len(ruled) // MOST_DEAR) or 1
+        chosen = ruled[self.seed % step :: step]
+        others, left = [operator for operator in operators if operator not in self._ruled], MOST_DEAR - len(chosen)
+        step = -(-len(others) // left) if left else 0
+        chosen += others[self.seed % step :: step] if step else []
         alike: dict[str, list[int]] = {}
         for index, api in enumerate(self.apis):
             alike.setdefault(self._names.operator(api), []).append(index)
-        return [chance.choice(alike[self._names.operator(self.apis[index])]) for index in swept[self.seed % step :: step]]
+        return [chance.choice(alike[operator]) for operator in chosen]
 
     def _plan(self, index: int, start: int, count: int, **more: Any) -> None:
         """One more batch of the first round."""

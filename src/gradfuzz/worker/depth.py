@@ -17,7 +17,8 @@ class Depth:
     """A decision. The number of a mutant in its batch says what it gets.
 
     `orders`: (every, order) pairs; a mutant whose number is a multiple of `every` goes to the highest such order, others to order one.
-    `alone`: the order of mutants that try one value of a design by itself; `alone_in`: a way that they are examined in, too.
+    `alone`: the order of mutants that try one value of a design by itself; `alone_in`: a way that they and the seed itself are examined in,
+    too.
     `enough`: (order, findings) pairs; after so many findings of an order in this batch the rest stay below it.
     `ways`: beside the plain one; each has its turn for `turn` mutants, of which every `way_every`-th is examined in it, or in all of them
     `together`. `compiled`: a way that every mutant of the batch is examined in, since a compilation serves all numbers of one family.
@@ -49,12 +50,11 @@ class Depth:
         enough = dict(self.enough)
         while order > 1 and shown[order] >= enough.get(order, shown[order] + 1):
             order -= 1
-        return Options(
-            order, _only(self.scenarios), self.salt + number, self.strict, self._ways(number, alone), self.device, effort=SEARCHING
-        )  # fmt: skip
+        ways = self._ways(number, alone or number == 0)
+        return Options(order, _only(self.scenarios), self.salt + number, self.strict, ways, self.device, effort=SEARCHING)
 
-    def _ways(self, number: int, alone: bool) -> tuple[str, ...]:
-        always = (self.compiled, self.alone_in if alone else "")
+    def _ways(self, number: int, rehearsed: bool) -> tuple[str, ...]:
+        always = (self.compiled, self.alone_in if rehearsed else "")
         in_turn: tuple[str, ...] = ()
         if self.ways and number % self.way_every == 0:
             in_turn = self.ways if self.together else (self.ways[number // self.turn % len(self.ways)],)

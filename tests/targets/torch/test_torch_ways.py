@@ -11,6 +11,7 @@ import torch
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.script import script
 from gradfuzz.oracles.check import Options, examine
+from gradfuzz.oracles.verdict import Verdict
 from gradfuzz.oracles.ways import blamed
 from gradfuzz.program import parse
 from gradfuzz.program.model import Values
@@ -29,7 +30,6 @@ RULES = ("rule", "rule-checkpointed", "rule-functional", "rule-batched", "rule-b
 COMPILED_RULES = (
     "rule-aot_eager",
     "rule-decomposed",
-    "rule-compiled-outside",
     "hook-aot_eager",
     "hook-decomposed",
 )
@@ -263,7 +263,9 @@ def test_a_hessian_of_what_is_compiled_is_zero(target, tmp_path):
 
 
 @pytest.mark.skipif(not torch.__version__.startswith("2.13."), reason="a bug of that release, see docs/found/ways-torch-2.13.0.md")
-@pytest.mark.parametrize(("way", "modes"), [("duals-inductor", "forward"), ("compiled-backward-hooked", "reverse")])
+@pytest.mark.parametrize(
+    ("way", "modes"), [("duals-inductor", "forward"), ("compiled-backward-hooked", "reverse"), ("compiled-full-hooked", "reverse")]
+)
 def test_what_the_compiler_drops_is_seen_and_is_not_the_operators_fault(target, way, modes, tmp_path):
     """Tangents that it is given, and a hook that a module has since the first call."""
     made = program(target, "torch.sin(x)")
@@ -274,12 +276,13 @@ def test_what_the_compiler_drops_is_seen_and_is_not_the_operators_fault(target, 
     assert status(text, tmp_path) == 1 and len(text.splitlines()) <= 30
 
 
-def test_hooks_that_the_compiler_is_told_to_look_for_are_kept(target, monkeypatch):
-    monkeypatch.setattr(torch._dynamo.config, "skip_nnmodule_hook_guards", False)
+@pytest.mark.parametrize("way", ["compiled-backward-hooked", "compiled-full-hooked"])
+def test_hooks_that_the_compiler_is_told_to_look_for_are_kept(target, way):
     again.KEPT.forget()
-    seen = examine(target, program(target, "torch.sin(x)"), Options(1, ways=("compiled-backward-hooked",)))
+    with torch._dynamo.config.patch(skip_nnmodule_hook_guards=False):
+        seen = examine(target, program(target, "torch.sin(x)"), Options(1, ways=(way,)))
     again.KEPT.forget()
-    assert seen.outcome == "agree" and ran(seen, "compiled-backward-hooked"), [v.reason for v in seen.findings]
+    assert seen.outcome == "agree" and ran(seen, way), [v.reason for v in seen.findings]
 
 
 @pytest.mark.skipif(not torch.__version__.startswith("2.13."), reason="a bug of that release, see docs/found/ways-torch-2.13.0.md")
@@ -363,6 +366,25 @@ def test_a_rule_that_nested_forward_mode_drops_is_noticed(target):
     kept = torch.allclose(tangent(tangent(lambda x: own_rule.ScaledBothWays.apply(x.sin())))(x), -own_rule.SCALE * x.sin())
     found = examine(target, program(target, "torch.sin(x)"), Options(2, ways=("rule-nested",))).findings
     assert (not found) == kept and {(v.kind, v.order) for v in found} <= {("way", 2)}
+
+
+def test_a_rule_that_is_dropped_inside_of_a_compiled_gradient_is_noticed(target, tmp_path):
+    """In the library's own words again: a rule at the inputs, and the gradient in a compiled function."""
+    x = torch.tensor([0.3, 0.7], dtype=torch.float64)
+    gradient = torch.func.grad(lambda x: own_rule.Scaled.apply(x).sin().sum())
+    kept = torch.allclose(torch.compile(gradient, backend="aot_eager")(x), own_rule.SCALE * x.cos())
+    made = program(target, "torch.sin(x)")
+    found = examine(target, made, Options(1, frozenset([REVERSE]), ways=("rule-compiled-outside",))).findings
+    assert [v.kind for v in found] == ([] if kept else ["way"])
+    verdict = Verdict("disagree", "way", "way", 1, [Scenario(("r",), "rule-compiled-outside")])
+    written = script(Finding("torch", target.version, "torch.autograd.Function", verdict, made, True))
+    assert status(written, tmp_path) == (0 if kept else 1)
+
+
+def test_what_lies_in_memory_is_no_batch_in_the_last_axis_whatever_its_numbers_are(target):
+    text = 'x = tensor((2, 2), "float64", full(0.0))\ny = torch.as_strided(x, (2, 2), (1, 2))\n'
+    seen = examine(target, parse(text, target.language), Options(1, ways=("batched-last",)))
+    assert not seen.findings and not ran(seen, "batched-last")
 
 
 def test_a_mode_that_raises_does_not_hide_the_ways_of_the_other(target):

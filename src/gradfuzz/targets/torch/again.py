@@ -188,20 +188,27 @@ def hooked_later(point: TorchPoint) -> Function:
     return lambda xs: [o / HOOK for o in saying(function, *xs, *point.others())]
 
 
-def backward_hooked_later(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
+def backward_hooked_later(register: str) -> Any:
     """Compiled F calls a module, on whose backward pass a hook was put after the first call; with the compiler's usual settings."""
-    check(point)
 
-    def make() -> Callable[..., Any]:
-        module = _Module(point.of_tensors)
-        function: Callable[..., Any] = torch.compile(lambda *tensors: module(*tensors), backend=AROUND, dynamic=False)
-        _call(function, point.leaves, point.others())
-        module.register_full_backward_pre_hook(lambda _, gradients: tuple(None if g is None else HOOK * g for g in gradients))
-        return function
+    def way(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
+        check(point)
+        if point.mutates or point.others():
+            raise NotImplementedError("such a module is given what has a gradient, and does not write to it")
 
-    function = KEPT.function(point, ("backward-hooked",), make)
-    found = point.in_tape(lambda tensors: list(saying(function, *tensors, *point.others())), xs, modes, us, v)
-    return Outcome(found.outputs, [r / HOOK for r in found.result], found.contracted, found.live)
+        def make() -> Callable[..., Any]:
+            module = _Module(point.of_tensors)
+            function: Callable[..., Any] = torch.compile(lambda *tensors: module(*tensors), backend=AROUND, dynamic=False)
+            _call(function, point.leaves, point.others())
+            # Behind the module: the gradients of its outputs, or those of its inputs, and of its outputs then.
+            getattr(module, register)(lambda *given: tuple(None if g is None else HOOK * g for g in given[1]))
+            return function
+
+        function = KEPT.function(point, (register,), make)
+        found = point.in_tape(lambda tensors: list(saying(function, *tensors, *point.others())), xs, modes, us, v)
+        return Outcome(found.outputs, [r / HOOK for r in found.result], found.contracted, found.live)
+
+    return way
 
 
 def _guarded_hooks() -> Any:
@@ -284,7 +291,8 @@ FUNCTIONS = {
 }  # fmt: skip
 DERIVATIVES = {
     "rows": rows,
-    "compiled-backward-hooked": backward_hooked_later,
+    "compiled-backward-hooked": backward_hooked_later("register_full_backward_pre_hook"),
+    "compiled-full-hooked": backward_hooked_later("register_full_backward_hook"),
     "twice": between(Tape.pull),
     "overwritten": between(_inputs_overwritten),
     "overwritten-output": between(_outputs_overwritten),

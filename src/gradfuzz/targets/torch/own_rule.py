@@ -1,6 +1,6 @@
 """A rule of a user's own: what multiplies gradients by a known number on purpose must do so in every way.
 
-F stays F; its derivative is SCALE times the true one, because a user's rule says so. Whoever drops the rule gives the true one.
+F stays F; its derivative is a power of SCALE times the true one, because a user's rule says so. Whoever drops the rule gives another.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class ScaledBothWays(Scaled):
         return t * SCALE
 
 
-def _ruled(rule: Any, outputs: Tensors) -> list[torch.Tensor]:
-    return [rule.apply(o) for o in outputs]
+def _ruled(rule: Any, tensors: Tensors) -> list[torch.Tensor]:
+    return [rule.apply(t) for t in tensors]
 
 
 def _scaled(gradient: torch.Tensor) -> torch.Tensor:
@@ -72,7 +72,7 @@ def _hooked(xs: Tensors) -> None:
 
 
 class Ruled:
-    """A point whose F has the rule behind it."""
+    """A point whose F has the rule before it and behind it: a compiler treats what it is given otherwise than what it has made."""
 
     def __init__(self, point: Any, rule: Any) -> None:
         self.point, self.rule = point, rule
@@ -81,13 +81,19 @@ class Ruled:
         return getattr(self.point, name)
 
     def function(self, xs: Tensors) -> list[torch.Tensor]:
-        return _ruled(self.rule, self.point.function(xs))
+        return _ruled(self.rule, self.point.function(_ruled(self.rule, xs)))
 
     def seedless(self, xs: Tensors) -> list[torch.Tensor]:
-        return _ruled(self.rule, self.point.seedless(xs))
+        return _ruled(self.rule, self.point.seedless(_ruled(self.rule, xs)))
 
     def of_tensors(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        return tuple(_ruled(self.rule, self.point.of_tensors(*tensors)))
+        count = len(self.point.leaves)
+        return tuple(_ruled(self.rule, self.point.of_tensors(*_ruled(self.rule, tensors[:count]), *tensors[count:])))
+
+    @staticmethod
+    def scale(order: int) -> float:
+        """By how much too large a derivative is: each passes the rule before F, and what it is of has passed the one behind F."""
+        return float(SCALE ** (order + 1))
 
     def given(self, others: Tensors) -> Ruled:
         return Ruled(self.point.given(others), self.rule)
@@ -104,19 +110,26 @@ class Hooked(Ruled):
         _hooked(tensors)
         return tuple(self.point.of_tensors(*tensors))
 
+    @staticmethod
+    def scale(order: int) -> float:
+        return SCALE
+
 
 Way = Callable[["TorchPoint", Tensors, Modes, Sequence[Vec], Any], Outcome]
 
 
 def with_rule(way: Way, place: type[Ruled] = Ruled, reverse: Any = Scaled) -> Way:
-    """The way at F with a rule, its derivative divided by SCALE: what it must be is what it is without either."""
+    """The way at F with a rule, its derivative divided by what that makes of it: it must be what it is without either."""
 
     def run(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
         if functional is None:
             raise NestingUnsupported("this release has no rules that torch.func knows")
+        if any(x.clone().stride() != x.stride() for x in xs):
+            raise NotImplementedError("behind a rule the inputs would lie otherwise in memory")
         ruled = place(point, ScaledBothWays if "f" in modes else reverse)
         found = way(cast("TorchPoint", ruled), xs, modes, us, v)
-        return Outcome(found.outputs, [r / SCALE for r in found.result] if modes else found.result, found.contracted, found.live)
+        result = [r / place.scale(len(modes)) for r in found.result] if modes else found.result
+        return Outcome(found.outputs, result, found.contracted, found.live)
 
     return run
 

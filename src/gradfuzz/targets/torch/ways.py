@@ -241,9 +241,11 @@ def grad_of_vmap(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], 
     return folded(Transforms(), first, xs, modes, us, v)
 
 
-def grad_of_vmap_over_last(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Found:
+def grad_of_vmap_over_last(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Found:
     """The same with the batch in the last axis, where slices have gaps in memory: rules for batches look where it is."""
     _needed("vmap")
+    if any("as_strided" in call.func for call in point.program.calls()):
+        raise NotImplementedError("what lies in memory is itself an argument of the function")  # whatever the numbers are
     with torch.no_grad():
         usual = point.function(xs)
         try:
@@ -318,6 +320,8 @@ def hessian_on_tape(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors
     """`torch.autograd.functional.hessian` of F, weighted; contracted with both directions."""
     if modes != ("r", "r"):
         raise NotImplementedError("a Hessian is of order two")
+    if not all(x.numel() for x in xs):
+        raise NotImplementedError("rows of a Hessian are stacked, and there are none")
     if sum(x.numel() for x in xs) ** 2 > JACOBIAN_ENTRIES:
         raise NotImplementedError("the Hessian is too large to be made here")
     if any(t.is_complex() for t in (*xs, *v)):
