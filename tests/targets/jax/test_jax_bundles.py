@@ -173,3 +173,12 @@ def test_a_tail_in_which_differences_of_the_first_derivative_are_blind_is_asked_
     text = 'x = tensor((4,), "float64", normal(seed=1))\ny = jax.nn.softplus(x)\n'
     questions = batch_of(jax_target, text, "jax.nn.softplus", (0, 1))["questions"]
     assert sum("listed" in str(q["edits"]) and "reverse-over-reverse" in q["scenarios"] for q in questions) == 1
+
+
+def test_a_function_that_is_another_at_one_point_has_no_second_derivative_there(jax_target):
+    """Its first derivative is zero there and on both sides; one that does not jump is judged."""
+    inputs = 'x = tensor((4,), "float64", full(0.0))\nz = tensor((4,), "float64", full(0.0), grad=False)\n'
+    text = inputs + "y = jax.numpy.where(jax.numpy.equal(x, z), {}, z)\n"
+    for inner, found in (("jax.numpy.cos(x)", 0), ("jax.numpy.multiply(x, x)", 1)):
+        seen = examine(jax_target, parse(text.format(inner), jax_target.language), Options(order=2))
+        assert bool(seen.findings) == bool(found), inner

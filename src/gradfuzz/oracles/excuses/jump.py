@@ -2,6 +2,7 @@
 
 It excuses what is said of that output; where the others are as wrong by themselves, the jump has not made the gap. Those may be stairs
 that look like a slope from afar: of a quotient and its remainder one jumps and the other rests at fine steps, as AD says.
+Where the function jumps its derivatives need not: one that is another at a single point may have slope zero there, and on both sides.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from gradfuzz.oracles.evidence.line import Line
 from gradfuzz.oracles.evidence.narrowing import Suspect
 from gradfuzz.oracles.evidence.probes import TINY_STEPS, at_zero, borne_out, jumping, slopes
 from gradfuzz.oracles.excuses.base import BLIND, Excuse, Says
-from gradfuzz.targets.base.scenario import Scenario
+from gradfuzz.targets.base.scenario import DIRECT, Scenario
 
 Array = Any
 
@@ -21,9 +22,15 @@ Array = Any
 def _element(suspect: Suspect) -> Says:
     jumped = jumping(suspect.line, at_zero(suspect.line))
     if not jumped.any():
-        return None
+        return BLIND if suspect.case.order > 1 and _is_another_here(suspect) else None
     right = not suspect.elsewhere(jumped) or all(_borne_out(suspect.line, scenario, ~jumped) for scenario in suspect.wrong)
     return BLIND if right else None
+
+
+def _is_another_here(suspect: Suspect) -> bool:
+    """Whether the function itself jumps where a derivative of it does not."""
+    function = Line(suspect.trial, DIRECT, suspect.line.along, ())
+    return bool(jumping(function, at_zero(function)).any())
 
 
 def _borne_out(line: Line, scenario: Scenario, others: Array) -> bool:
