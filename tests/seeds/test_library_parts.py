@@ -99,3 +99,14 @@ def test_what_is_empty_or_a_single_number_leads_no_api_that_has_more():
 
 def test_indices_make_no_seed_varied():
     assert not Seed("a", "test", tensors((5,), dtype="int64")).varied
+
+
+def called(*args, **kwargs):
+    call = {"call": "a", "args": [{"ref": "x"}, *args], "kwargs": [[*pair] for pair in kwargs.items()]}
+    return Seed("a", "test", {"statements": [{"names": ["y"], "expr": call}]})
+
+
+def test_a_form_is_what_is_given_and_its_words():
+    assert called(2, scale=0.5).form == called(3, scale=1.5).form
+    forms = [called(2), called(2, mode="sum"), called(2, mode="mean"), called(2, True), called(2, False), called([2]), called(None)]
+    assert len({seed.form for seed in forms}) == len(forms)

@@ -16,7 +16,17 @@ from gradfuzz.program import parse
 from gradfuzz.store import Lesson
 from gradfuzz.surveys.depth import DEEP_BATCH_EVERY, SWEPT_WAYS
 from gradfuzz.surveys.mutants import Running
-from gradfuzz.surveys.schedule import BASIC, MOST_GROWN_OF_API, OTHER_FAMILIES, OWN_FAMILY, ROUND, Schedule, round_for
+from gradfuzz.surveys.schedule import (
+    BASIC,
+    FIRST_LOOK,
+    FORM_COVER,
+    MOST_GROWN_OF_API,
+    OTHER_FAMILIES,
+    OWN_FAMILY,
+    ROUND,
+    Schedule,
+    round_for,
+)
 from gradfuzz.targets.homes import language_for
 from gradfuzz.worker.depth import Depth
 
@@ -253,6 +263,18 @@ def test_what_programs_are_made_of_is_tried_in_every_way_that_seldom_has_a_turn(
     assert sorted((b.seed_index, b.seldom) for b in tried) == [(30 + n, way) for n in range(2) for way in range(3)]
     assert {(b.start, b.count, b.swept) for b in tried} == {(0, BASIC, False)}
     run_on(schedule, FIRST_ROUND + 30)
+
+
+def test_seeds_that_call_an_api_otherwise_try_their_values_when_the_leading_ones_have():
+    """The second form of each API before the third of any; what they meet is not the API's design."""
+    schedule = Schedule([], 0, last=False)
+    schedule.grow([*APIS, "api0", "api0", "api1"], True, forms=[*["plain"] * len(APIS), "word", "other word", "word"])
+    planned = run(schedule, FIRST_ROUND + 6, dull)
+    aside = [b for b in planned if b.aside]
+    assert [b.seed_index for b in aside] == [30, 32, 31]
+    assert {(b.start, b.count, b.cover) for b in aside} == {(1, FORM_COVER, Cover())}
+    assert min(b.number for b in aside) > max(b.number for b in planned if b.start == FIRST_LOOK)
+    assert not any(b.aside for b in run(Schedule(APIS, 0), FIRST_ROUND, dull))
 
 
 def run_on(schedule, begin, batches=2 * ROUND):

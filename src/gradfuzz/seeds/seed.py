@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import defaultdict
 from collections.abc import Iterable
@@ -26,6 +27,22 @@ class Seed:
         sizes = [math.prod(tensor["shape"]) for tensor in tensors]
         floating = [size for size, tensor in zip(sizes, tensors) if tensor["dtype"] not in DISCRETE]
         return all(sizes) and max(floating, default=0) > 1
+
+    @property
+    def form(self) -> str:
+        """How it calls: which functions, with which of their arguments, and with which words and truth values. Numbers are all one.
+
+        Seeds of two forms are as different as those of two functions: a word chooses a kernel, and a formula.
+        """
+        return json.dumps([_form(statement["expr"]) for statement in self.program["statements"] if "expr" in statement])
+
+
+def _form(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: value if key == "call" else "" if key == "ref" else _form(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_form(each) for each in node]
+    return 0 if isinstance(node, (int, float)) and not isinstance(node, bool) else node
 
 
 def led(seeds: Iterable[Seed]) -> list[Seed]:

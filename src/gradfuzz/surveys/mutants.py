@@ -212,8 +212,9 @@ class Mutants:
             self._known_parts += 1
             last = whole and self._known_parts == len(parts)
             basic = self._basic() if last else []
-            self.seeds += [*part, *basic]
-            self.schedule.grow([s.api for s in (*part, *basic)], last, ruled, len(basic))
+            new = [*part, *basic]
+            self.seeds += new
+            self.schedule.grow([s.api for s in new], last, ruled, len(basic), [s.form for s in new])
         self.state.apis = len({s.api for s in self.seeds if self.config.shard.has(s.api)})
         self.state.unread = self.reading.missing / SHARDS
         if whole:
@@ -355,7 +356,7 @@ class Mutants:
             verdict = Verdict(INCONCLUSIVE, "reference", scenarios=[Scenario.named(name) for name in question["scenarios"]])
             self.triage.wonder(Suspicion(seed.api, self._seed(running.batch), edits, options, verdict), question["measured"])
         counts = {outcome: count for outcome, count in zip(RANK, running.counts) if count}
-        cover = None if running.batch.cover is None else running.cover
+        cover = None if running.batch.cover is None or running.batch.aside else running.cover
         told = Lesson(sorted(running.features), running.edits, sorted(keys), sorted(orders), running.deaths, cover, running.grown, astray)
         lesson = self.schedule.learn(running.batch, told)
         self.store.add_batch(

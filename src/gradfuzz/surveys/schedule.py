@@ -36,6 +36,10 @@ MOST_DEAR = 320
 # What programs are made of in a way that hardly ever has a turn: one compilation each, for these numbers and others.
 BASIC = 2
 LATER_BATCH = 16
+# Seeds of an API that call it otherwise than the one that leads (another word, another argument) try each value alone, as a rule all of
+# them: its design stands for the pairs. So many forms of an API beside its own.
+FORM_COVER = 64
+MOST_FORMS = 3
 # Where another shape costs a compilation, a design's rows come in families of some sixteen, and those of the seed's own shapes: sixteen for
 # each of three inputs, and pairs of what fails most often. Beside the compilation they cost nothing.
 FIRST_COVER_OF_FAMILIES = 96
@@ -103,6 +107,7 @@ class Batch:
     deaths: int = 0  # of workers at the hands of this API, as far as is known
     hangs: bool = False  # it is known to hang
     cover: Cover | None = None  # what is known of the seed's design, if the batch goes on with it
+    aside: bool = False  # the design is not that of the API, and nobody goes on with it
     families: tuple[int, int] | None = None  # of its design: from, to; None: all
     elsewhere: bool = False  # another shard's, or the same as an earlier one: it is not run here
 
@@ -138,6 +143,7 @@ class Schedule:
         self._by_api: dict[str, list[int]] = defaultdict(list)
         self._operators: set[str] = set()  # that have a first look
         self._ruled: set[str] = set()  # operators that lead to a derivative rule of their own
+        self._forms: dict[str, dict[str, int]] = defaultdict(dict)  # by API: the first seed of each form
         self._basic: list[int] = []  # seeds of what programs are made of
         self._turned: set[int] = set()  # seeds whose operators have had a turn in further ways
         self._aliases: list[int] = []  # seeds that lead further names of these: they are looked at once all operators are
@@ -164,8 +170,11 @@ class Schedule:
         self._edits: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
         self.grow(apis, last)
 
-    def grow(self, apis: Sequence[str], last: bool, ruled: Iterable[str] = (), basic: int = 0) -> None:
+    def grow(
+        self, apis: Sequence[str], last: bool, ruled: Iterable[str] = (), basic: int = 0, forms: Sequence[str] = ()
+    ) -> None:  # fmt: skip
         """More seeds. Those of the APIs `ruled` lead to rules that none before them did; the last `basic` are what programs are made of.
+        `forms`: how each of them calls its API.
 
         A first look at each new operator is planned at once, by one of its names that is for users, and the turns of some in further ways
         where those cost compilations; further names and the rest of the first round when the last seeds are known.
@@ -180,6 +189,7 @@ class Schedule:
                 if self._shard.has(api):
                     self._own.append(api)
             self._by_api[api].append(index)
+            self._forms[api].setdefault(forms[index - len(self.apis)] if forms else "", index)
         self.apis += apis
         self._given = len(self.apis)
         self._ruled.update(map(self._names.operator, ruled))
@@ -291,6 +301,13 @@ class Schedule:
                 self._plan(index, 0, SWEPT, swept=True, dear=True)
         for index in leading:
             self._plan(index, FIRST_LOOK, FIRST_COVER, cover=Cover())
+        for index in self._of_other_forms():
+            self._plan(index, 1, FORM_COVER, cover=Cover(), aside=True)
+
+    def _of_other_forms(self) -> list[int]:
+        """Seeds that call their API otherwise than the one that leads it: the second form of each API before the third of any."""
+        others = [list(forms.values())[1 : 1 + MOST_FORMS] for forms in self._forms.values()]
+        return [index for turn in zip_longest(*others) for index in turn if index is not None]
 
     def _swept(self) -> list[int]:
         """The seeds that were looked at first, one for each operator: what is due in further ways, one after the other."""
