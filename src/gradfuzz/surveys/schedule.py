@@ -294,15 +294,21 @@ class Schedule:
             self._plan(index, 0, BASIC, seldom=way)
         for index in sorted(order, key=turn.__getitem__):
             self._plan(index, 0, FIRST_BATCH)
+        values = iter(leading)
         for dtype in SWEPT_TYPES:
             for index in swept:
                 self._plan(index, 0, SWEPT, swept=True, dtype=dtype)
+                self._values_of(islice(values, -(-len(leading) // len(swept))))
             for index in () if dtype else self._swept_dearly(swept, chance):
                 self._plan(index, 0, SWEPT, swept=True, dear=True)
-        for index in leading:
-            self._plan(index, FIRST_LOOK, FIRST_COVER, cover=Cover())
+        self._values_of(values)
         for index in self._of_other_forms():
             self._plan(index, 1, FORM_COVER, cover=Cover(), aside=True)
+
+    def _values_of(self, leading: Iterable[int]) -> None:
+        """The first values of some designs. Beside turns in what compiles, which take ten times as long, no night may end without them."""
+        for index in leading:
+            self._plan(index, FIRST_LOOK, FIRST_COVER, cover=Cover())
 
     def _of_other_forms(self) -> list[int]:
         """Seeds that call their API otherwise than the one that leads it: the second form of each API before the third of any."""
