@@ -19,7 +19,7 @@ from gradfuzz.program.values import materialise
 from gradfuzz.targets.base.scenario import Scenario
 from gradfuzz.targets.torch.tensors import make_tensor
 from tests.conftest import PLANTED
-from tests.targets.torch.in_ways import PLANTED_IN, only, program, ran, shows, status, written_for
+from tests.targets.torch.in_ways import PLANTED_IN, X, only, program, ran, shows, status, written_for
 
 # Another call with other shapes takes more lines than others.
 LINES = {"resized": 29}
@@ -38,6 +38,16 @@ def test_a_finding_is_blamed_on_a_stage_and_its_short_script_shows_it(target, na
     text = written_for(target, name, confirmed.verdict, confirmed.program)
     assert len(text.strip().splitlines()) <= LINES.get(name, 25) + 1, text  # the planted module is imported
     shows(text, name, "right_again" if name in ("twice", "overwritten") else "healthy", tmp_path)
+
+
+def test_a_compiled_script_has_the_modules_and_each_its_own_parameters(target, tmp_path):
+    """A wrong derivative behind two layers; behind none of them there is another one."""
+    layers = "m = torch.nn.Linear(3, 2)\nn = torch.nn.Linear(2, 4)\nh = n(m(x))\n"
+    made = parse(X.format(dtype="float64") + layers + "y = planted_ways.compiled(h)\n", target.language)
+    verdict = examine(target, made, Options(1, ways=("aot_eager",))).findings[0]
+    written = script(Finding("torch", target.version, "planted_ways.compiled", verdict, made, True, modules=("planted_ways",)))
+    assert status(written, tmp_path) == 1
+    assert status(written.replace("planted_ways.compiled", "planted_ways.healthy"), tmp_path) == 0
 
 
 def test_the_script_of_a_hessian_makes_one(target, tmp_path):

@@ -173,6 +173,8 @@ def _check_view(point: TorchPoint) -> None:
     with torch.no_grad():
         base = point.leaves[0].clone()
         views = point.of_tensors(base, *point.leaves[1:], *point.others())
+    if any(view.dtype != base.dtype for view in views):
+        raise NotImplementedError("it is a part of each number, which no factor of the number scales")
     for view in views:
         if view.untyped_storage().data_ptr() != base.untyped_storage().data_ptr() or not view.numel():
             raise NotImplementedError("it is no view of its first input")
