@@ -343,6 +343,12 @@ def test_what_is_written_to_may_be_a_part_of_a_larger_tensor(target, way):
     assert seen.trial.point.mutates and seen.outcome == "agree" and ran(seen, way), [v.reason for v in seen.findings]
 
 
+@pytest.mark.parametrize("call", ["torch.as_strided(x, (2, 2), (1, 1))", "torch.as_strided_copy(x, (2, 2), (1, 1), 1)"])
+def test_what_reads_memory_wherever_it_lies_is_not_moved(target, call):
+    seen = examine(target, program(target, call), Options(1, ways=("aliased", "strided", "batched-last")))
+    assert not seen.findings and not any(ran(seen, way) for way in ("aliased", "strided", "batched-last"))
+
+
 def test_a_hook_that_a_compiler_leaves_out_is_noticed(target, monkeypatch):
     """A module that forgets its hooks: as if the compiler had not looked whether there are any."""
     monkeypatch.setattr(again._Module, "register_forward_hook", lambda *_: None)

@@ -16,6 +16,7 @@ from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Modes
 from gradfuzz.targets.torch.compile import AROUND, KEPT, check, compiled_function, saying
 from gradfuzz.targets.torch.derivatives import Function, NoGradient, Tensors, along
+from gradfuzz.targets.torch.layouts import check_follows
 from gradfuzz.targets.torch.tensors import to_numpy
 
 if TYPE_CHECKING:
@@ -119,11 +120,13 @@ def rows(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec
 
 def aliased(point: TorchPoint) -> Function:
     """F at parts of one tensor, to which it may write."""
+    check_follows(point.program)
     return lambda xs: list(point.writing(*_joined(xs), *[t.clone() for t in point.others()]))
 
 
 def aliased_later(point: TorchPoint) -> Function:
     """Compiled F, called with one tensor in the place of all that look like it; now at parts of one tensor."""
+    check_follows(point.program)
 
     def first() -> Iterator[tuple[Tensors, Tensors]]:
         one: dict[Any, torch.Tensor] = {}

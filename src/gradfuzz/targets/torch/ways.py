@@ -29,7 +29,7 @@ from gradfuzz.targets.torch.compile import (
     saying,
 )
 from gradfuzz.targets.torch.derivatives import Function, NestingUnsupported, NoGradient, Tensors, forward, reverse
-from gradfuzz.targets.torch.layouts import lay_out
+from gradfuzz.targets.torch.layouts import check_follows, lay_out
 from gradfuzz.targets.torch.own_rule import Hooked, ScaledByHand, on_tape, with_rule
 from gradfuzz.targets.torch.transforms import Transforms, functional, inner
 
@@ -132,8 +132,7 @@ def laid_out(layout: str) -> InPlaceOfF:
     def make(point: TorchPoint) -> Function:
         if point.random:
             raise NotImplementedError("random numbers are drawn in the order of memory")
-        if any("as_strided" in call.func for call in point.program.calls()):
-            raise NotImplementedError("what lies in memory is itself an argument of the function")
+        check_follows(point.program)
         if all(lay_out(x, layout).stride() == x.stride() for x in point.leaves):
             raise NotImplementedError("the inputs lie in memory like that already")
         try:
@@ -244,8 +243,7 @@ def grad_of_vmap(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], 
 def grad_of_vmap_over_last(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Found:
     """The same with the batch in the last axis, where slices have gaps in memory: rules for batches look where it is."""
     _needed("vmap")
-    if any("as_strided" in call.func for call in point.program.calls()):
-        raise NotImplementedError("what lies in memory is itself an argument of the function")  # whatever the numbers are
+    check_follows(point.program)
     with torch.no_grad():
         usual = point.function(xs)
         try:
