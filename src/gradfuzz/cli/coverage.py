@@ -40,17 +40,19 @@ def coverage(
     registry of gradients. Rules that were not reached are listed with the reason.
 
     Values are types, kinds of numbers, sizes, layouts, options and so on, each tried alone, then in pairs; what an API refuses alone is not
-    paired.
+    paired. Of every further way of running it is said how many of these rules were at work in it.
     """
     with records(store) as opened:
         row = _campaign(opened, campaign)
         groups = coverage_of(opened, row["id"])
         designs = designs_of(opened, row["id"])
+        ways = opened.rules_in_ways(row["id"])
         proofs = proofs_of(opened, row["id"])
         shards = shards_told(opened.campaigns(), row["id"])
     if as_json:
         tables = {name: group.to_json() for name, group in groups.items()}
         shown = {"designs": {api: _design_json(design) for api, design in sorted(designs.items())}, "proofs": proofs.to_json()}
+        shown["ways"] = {way: sorted(names) for way, names in sorted(ways.items())}
         print(json.dumps({**tables, **shown}, indent=2))
         return
     say(f"{row['target']} {row['version']}, campaign {row['id']}{f', {shards}' if shards else ''}")
@@ -65,6 +67,8 @@ def coverage(
             cell(name), str(len(group.hits)), str(len(group.in_reach)) if group.existing else "", share, str(len(group.out_of_reach))
         )
     out.print(table)
+    if ways:
+        _show_ways(ways, {name for group in groups.values() for name in group.hits})
     if designs:
         _show_designs(designs)
     if proofs.lost:
@@ -74,6 +78,12 @@ def coverage(
             for reason, rules in group.missing().items():
                 say(f"\n{name}, {reason} ({len(rules)}):")
                 say("  " + ", ".join(rules))
+
+
+def _show_ways(ways: dict[str, set[str]], reached: set[str]) -> None:
+    say(f"\nrules at work in further ways, of {len(reached)} that were reached:")
+    counts = sorted(((len(names & reached), way) for way, names in ways.items()), key=lambda had: (-had[0], had[1]))
+    say("  " + ", ".join(f"{way} {count}" for count, way in counts))
 
 
 def _show_designs(designs: dict[str, Cover]) -> None:

@@ -14,6 +14,9 @@ from gradfuzz.store import reading, salvage, shards
 from gradfuzz.store.opening import connect_to_read
 from gradfuzz.store.reading import BatchRow, Pending
 
+# How the rules are told that were at work where a program ran in a further way; those reached plainly are `TABLE:RULE`.
+IN_WAY = "in "
+
 Read = TypeVar("Read")
 
 
@@ -137,7 +140,19 @@ class Records:
         return dict(sorted(rows))
 
     def rules(self, campaign: int) -> list[str]:
-        return sorted(set(self.rows("rules", lambda row: str(reading.a(str, row["rule"])), *self.parts(campaign))))
+        return sorted(rule for rule in self._reached(campaign) if not rule.startswith(IN_WAY))
+
+    def rules_in_ways(self, campaign: int) -> dict[str, set[str]]:
+        """By further way of running: the names of the rules at work where a derivative was had in it."""
+        found: dict[str, set[str]] = {}
+        for reached in self._reached(campaign):
+            if reached.startswith(IN_WAY):
+                way, _, name = reached.removeprefix(IN_WAY).partition(":")
+                found.setdefault(way, set()).add(name)
+        return found
+
+    def _reached(self, campaign: int) -> set[str]:
+        return set(self.rows("rules", lambda row: str(reading.a(str, row["rule"])), *self.parts(campaign)))
 
     # Findings --------------------------------------------------------------------------------------------------------
 

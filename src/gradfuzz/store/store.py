@@ -20,7 +20,7 @@ from gradfuzz.findings.postmortem import Death
 from gradfuzz.findings.shown import Short
 from gradfuzz.store.opening import APPLICATION, SCHEMA, missing, refuse_foreign
 from gradfuzz.store.reading import Lesson, pending_json
-from gradfuzz.store.records import Records
+from gradfuzz.store.records import IN_WAY, Records
 
 _SCHEMA_FILE = Path(__file__).with_name("schema.sql")
 # What each form added to the one before; nothing in an older store changes.
@@ -132,15 +132,17 @@ class Store(Records):
 
     def add_batch(
         self, campaign: int, number: int, api: str, counts: Mapping[str, int], reasons: Mapping[str, int], refusals: Mapping[str, int],
-        cpu: float, rules: Iterable[str], lesson: Lesson | None = None, until: int | None = None,
+        cpu: float, rules: Iterable[str], lesson: Lesson | None = None, until: int | None = None, ways: Iterable[str] = (),
     ) -> None:  # fmt: skip
-        """A finished batch and the rules it reached; in the place of the same batch where it was cut short before."""
+        """A finished batch, the rules it reached and the ways it ran in; in the place of the same batch where it was cut short before."""
+        rules = set(rules)
+        reached = rules | {f"{IN_WAY}{way}:{rule.partition(':')[2]}" for way in ways for rule in rules}
         taught = json.dumps(lesson.to_json(), separators=(",", ":")) if lesson is not None else ""
         told = (json.dumps(dict(row)) for row in (counts, reasons, refusals))
         with self.transaction():
             row = (campaign, number, api, *told, cpu, taught, until)
             self.db.execute("insert or replace into batches values (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-            self.db.executemany("insert or ignore into rules values (?, ?)", [(campaign, rule) for rule in rules])
+            self.db.executemany("insert or ignore into rules values (?, ?)", [(campaign, rule) for rule in reached])
 
     def set_existing_rules(self, campaign: int, rules: dict[str, str]) -> None:
         with self.transaction():

@@ -108,6 +108,7 @@ class Running:
     cover: Cover = field(default_factory=Cover)
     grown: list[list[Any]] = field(default_factory=list)
     rules: set[str] = field(default_factory=set)
+    ways: set[str] = field(default_factory=set)  # in which a derivative was had
     questions: list[dict[str, Any]] = field(default_factory=list)  # for the reference, where nothing is suspected
     reports: list[Suspicion | Death] = field(default_factory=list)  # in the order of the mutants
     finished: bool = False
@@ -312,6 +313,7 @@ class Mutants:
         running.refusals.update(answer["refusals"])
         running.cpu += answer["cpu"]
         running.rules.update(answer["rules"])
+        running.ways.update(answer["ways"])
         running.questions.extend(answer["questions"])
         running.features.update(answer["features"])
         running.grown.extend(answer["grown"])
@@ -361,7 +363,7 @@ class Mutants:
         lesson = self.schedule.learn(running.batch, told)
         self.store.add_batch(
             self.number, running.batch.number, seed.api, counts, running.reasons, running.refusals, running.cpu, running.rules, lesson,
-            running.batch.count,
+            running.batch.count, running.ways,
         )  # fmt: skip
         for outcome, count in (before.counts if before is not None else {}).items():
             self._count(outcome, -count)

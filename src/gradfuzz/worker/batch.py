@@ -257,6 +257,7 @@ class Tally:
         self.calls: set[str] = set()
         self.cover = Cover()
         self.rules: set[str] = set()
+        self.ways: set[str] = set()  # in which some derivative was had
         self.features: set[str] = set()
         self.grown: dict[str, tuple[int, Program]] = {}  # by feature: the smallest mutant that has it, with its size
         self.refusals: Counter[str] = Counter()
@@ -265,6 +266,8 @@ class Tally:
 
     def take(self, edits: list[Edit], program: Program, options: Options, seen: Examination) -> None:
         self.rules.update(seen.rules)
+        if (options.ways or options.ways is None) and seen.trial is not None:
+            self.ways.update(s.way for s, had in seen.trial.outcomes.items() if s.way and s.modes and isinstance(had, Outcome))
         valid = seen.outcome != INVALID
         for edit in edits:
             tried = self.edits.setdefault(counted_as(edit), [0, 0])
@@ -303,6 +306,7 @@ class Tally:
         return {
             "cover": self.cover.to_json(),
             "rules": sorted(self.rules),
+            "ways": sorted(self.ways),
             "features": sorted(f"{name}|{feature}" for feature in self.features for name in names[:MOST_RULES]),
             "refusals": dict(self.refusals.most_common(20)),
             "reasons": dict(sorted(self.reasons.items())),
