@@ -16,6 +16,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -35,6 +36,7 @@ from gradfuzz.targets.homes import load_target
 
 NARROW = {"float64": "float32", "complex128": "complex64"}
 DTYPES = ("float64", "float32")
+NUMBER = 4  # bytes of a check's number on that pipe
 # Processes that die at their first sample are not started again for ever.
 MOST_DEATHS = 50
 
@@ -81,12 +83,18 @@ def compared(target: Any, program: Program, device: str) -> dict[str, Any]:
 # A share of the work, in a process of its own ----------------------------------------------------------------------------
 
 
+def waiting() -> Iterator[int]:
+    """Numbers of the checks that nobody has begun: all processes read one pipe, so that none is left with more than the others."""
+    while number := os.read(sys.stdin.fileno(), NUMBER):
+        yield int.from_bytes(number, "big")
+
+
 def share(options: argparse.Namespace) -> int:
-    """Samples start, start + step, …; a line for each, and one before it that names it."""
+    """Checks as long as some are waiting; a line for each, and one before it that names it."""
     target = load_target(options.target)
     rows = [json.loads(line) for line in options.samples.read_text().splitlines()]
     with options.log.open("a") as log:
-        for index in range(options.start, len(rows) * len(DTYPES), options.step):
+        for index in waiting():
             row, dtype = rows[index // len(DTYPES)], DTYPES[index % len(DTYPES)]
             program = from_json(row["program"])
             made = program if dtype == "float64" else narrowed(program)
@@ -123,15 +131,18 @@ def whole(options: argparse.Namespace) -> int:
     running: dict[int, subprocess.Popen[bytes]] = {}
     deaths: list[dict[str, Any]] = []
 
-    def start(number: int, first: int) -> None:
+    queue, filling = os.pipe()
+    threading.Thread(target=_fill, args=(filling, count), daemon=True).start()
+
+    def start(number: int) -> None:
         command = [sys.executable, "-m", "benchmarks.cuda_samples", "--target", options.target, "--device", options.device]
-        command += ["--samples", str(kept), "--log", str(logs[number]), "--start", str(first), "--step", str(options.workers)]
-        running[number] = subprocess.Popen(command, env=environment)
+        command += ["--samples", str(kept), "--log", str(logs[number])]
+        running[number] = subprocess.Popen(command, env=environment, stdin=queue)
 
     began_checks = time.monotonic()
     for number, log in enumerate(logs):
         log.unlink(missing_ok=True)
-        start(number, number)
+        start(number)
     while running:
         time.sleep(0.2)
         late = time.monotonic() - began_checks > options.seconds
@@ -142,12 +153,18 @@ def whole(options: argparse.Namespace) -> int:
             if status is None:
                 continue
             del running[number]
-            last = _lines(logs[number])[-1:] or [{"index": number}]
+            last = _lines(logs[number])[-1:] or [{"index": None}]
             if status != 0 and not late and len(deaths) < MOST_DEATHS:
                 deaths.append({"index": last[0]["index"], "status": "device error" if status == Poisoned.STATUS else status})
-                start(number, last[0]["index"] + options.workers)
+                start(number)
     seen = [row for log in logs for row in _lines(log) if "outcome" in row]
     return _written(options, target, seen, deaths, count, began_checks - began, time.monotonic() - began_checks)
+
+
+def _fill(pipe: int, count: int) -> None:
+    for number in range(count):
+        os.write(pipe, number.to_bytes(NUMBER, "big"))
+    os.close(pipe)
 
 
 def _lines(log: Path) -> list[dict[str, Any]]:
@@ -186,7 +203,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seconds", type=float, default=570.0, help="leave off after so many, without the reading of the samples")
     parser.add_argument("--out", type=Path, default=Path("cuda-samples"))
-    for name, kind in (("--samples", Path), ("--log", Path), ("--start", int), ("--step", int)):
+    for name, kind in (("--samples", Path), ("--log", Path)):
         parser.add_argument(name, type=kind, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.samples is not None:
