@@ -21,6 +21,7 @@ from gradfuzz.surveys.schedule import (
     FIRST_LOOK,
     FORM_COVER,
     MOST_GROWN_OF_API,
+    OF_FORMS,
     OTHER_FAMILIES,
     OWN_FAMILY,
     ROUND,
@@ -275,16 +276,18 @@ def test_values_do_not_wait_for_turns_in_what_compiles():
     assert begun[0] < turns[1] and begun[-1] > turns[-1]
 
 
-def test_seeds_that_call_an_api_otherwise_try_their_values_when_the_leading_ones_have():
-    """The second form of each API before the third of any; what they meet is not the API's design."""
-    schedule = Schedule([], 0, last=False)
-    schedule.grow([*APIS, "api0", "api0", "api1"], True, forms=[*["plain"] * len(APIS), "word", "other word", "word"])
-    planned = run(schedule, FIRST_ROUND + 6, dull)
+def test_seeds_that_call_an_api_otherwise_try_their_values_in_later_rounds():
+    """The second form of each API before the third of any, a few in every round; what they meet is not the API's design."""
+    schedule, names = Schedule([], 0, last=False), [f"api{n}" for n in range(30)]
+    forms = [*["plain"] * 30, *["word"] * 30, *["other word"] * 10]
+    schedule.grow([*names, *names, *names[:10]], True, forms=forms)
+    first = len(forms) + len(names)
+    planned = run(schedule, first + 3 * ROUND, dull)
     aside = [b for b in planned if b.aside]
-    assert [b.seed_index for b in aside] == [30, 32, 31]
+    assert [b.seed_index for b in aside] == list(range(30, 70))
     assert {(b.start, b.count, b.cover) for b in aside} == {(1, FORM_COVER, Cover())}
-    assert min(b.number for b in aside) > max(b.number for b in planned if b.start == FIRST_LOOK)
-    assert not any(b.aside for b in run(Schedule(APIS, 0), FIRST_ROUND, dull))
+    assert Counter((b.number - first) // ROUND for b in aside) == {0: ROUND * OF_FORMS, 1: 40 - ROUND * OF_FORMS}
+    assert not any(b.aside for b in run(Schedule(APIS, 0), FIRST_ROUND + ROUND, dull))
 
 
 def run_on(schedule, begin, batches=2 * ROUND):

@@ -37,9 +37,11 @@ MOST_DEAR = 320
 BASIC = 2
 LATER_BATCH = 16
 # Seeds of an API that call it otherwise than the one that leads (another word, another argument) try each value alone, as a rule all of
-# them: its design stands for the pairs. So many forms of an API beside its own.
+# them: its design stands for the pairs. So many forms of an API beside its own. All of them at once take as long as the rest of the first
+# round: until all have had it, a part of every later round is theirs, which designs give up.
 FORM_COVER = 64
 MOST_FORMS = 3
+OF_FORMS = 1 / 8
 # Where another shape costs a compilation, a design's rows come in families of some sixteen, and those of the seed's own shapes: sixteen for
 # each of three inputs, and pairs of what fails most often. Beside the compilation they cost nothing.
 FIRST_COVER_OF_FAMILIES = 96
@@ -144,6 +146,7 @@ class Schedule:
         self._operators: set[str] = set()  # that have a first look
         self._ruled: set[str] = set()  # operators that lead to a derivative rule of their own
         self._forms: dict[str, dict[str, int]] = defaultdict(dict)  # by API: the first seed of each form
+        self._other_forms: deque[int] = deque()  # seeds of a form that has not been tried yet
         self._basic: list[int] = []  # seeds of what programs are made of
         self._turned: set[int] = set()  # seeds whose operators have had a turn in further ways
         self._aliases: list[int] = []  # seeds that lead further names of these: they are looked at once all operators are
@@ -302,8 +305,7 @@ class Schedule:
             for index in () if dtype else self._swept_dearly(swept, chance):
                 self._plan(index, 0, SWEPT, swept=True, dear=True)
         self._values_of(values)
-        for index in self._of_other_forms():
-            self._plan(index, 1, FORM_COVER, cover=Cover(), aside=True)
+        self._other_forms.extend(index for index in self._of_other_forms() if self._shard.has(self.apis[index]))
 
     def _values_of(self, leading: Iterable[int]) -> None:
         """The first values of some designs. Beside turns in what compiles, which take ten times as long, no night may end without them."""
@@ -352,14 +354,18 @@ class Schedule:
         own = set(self._own)
         energies = [energy / (1 + self._again[api]) if api in own else 0.0 for energy, api in zip(self._energy, self.apis)]
         share = IN_TURN if self._family > 1 else DESIGNED_BESIDE_COMPILED if self._sweep else DESIGNED
-        designed = int(size * share)
+        forms = [self._other_forms.popleft() for _ in range(min(int(size * OF_FORMS), len(self._other_forms)))]
+        designed = int(size * share) - len(forms)
         chosen = [self._leader(api) for api in islice(self._designs.next(self._own, round_number), designed)]
         chosen += [self._next_in_turn(chance, energies) for _ in range(int(size * IN_TURN) - len(chosen))]
-        chosen += chance.choices(range(len(self.apis)), energies, k=size - len(chosen))
+        chosen += chance.choices(range(len(self.apis)), energies, k=size - len(chosen) - len(forms))
         chance.shuffle(chosen)
         larger = min(MOST_LARGER, max(1, size // LARGER_EVERY))
-        batches = []
-        for number, index in enumerate(chosen, begin):
+        batches = [
+            Batch(number, index, f"{self.seed}:{number}", 1, FORM_COVER, cover=Cover(), aside=True)
+            for number, index in enumerate(forms, begin)
+        ]
+        for number, index in enumerate(chosen, begin + len(forms)):
             cover = self._designs.covers[self.apis[index]] if self._goes_on(index, round_number) else None
             # A seed that had a batch was examined itself, and so was its own family.
             if cover is not None:
