@@ -393,6 +393,13 @@ def test_what_lies_in_memory_is_no_batch_in_the_last_axis_whatever_its_numbers_a
     assert not seen.findings and not ran(seen, "batched-last")
 
 
+@pytest.mark.parametrize("way", ["overwritten", "overwritten-output", "rows", "batched", "batched-inside"])
+def test_what_reads_gaps_in_memory_is_not_given_copies_which_have_none(target, way):
+    text = 'x = tensor((2, 2), "float64", arange(1.0, 1.0){})\ny = torch.as_strided_copy(x, (2, 2), (1, 2))\n'
+    seen = [examine(target, parse(text.format(more), target.language), Options(1, ways=(way,))) for more in ("", ', layout="strided"')]
+    assert not any(each.findings for each in seen) and [bool(ran(each, way)) for each in seen] == [True, False]
+
+
 def test_a_mode_that_raises_does_not_hide_the_ways_of_the_other(target):
     found = examine(target, program(target, "planted_ways.raises_forward(x)"), Options(1, ways=("twice",))).findings
     assert {(v.kind, s.name) for v in found for s in v.scenarios} == {("status", "forward"), ("way", "twice reverse")}

@@ -63,6 +63,7 @@ def between(happens: Callable[[Tape], object], place: Callable[[TorchPoint], Fun
     def way(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
         if modes != ("r",) or v is None:
             raise NotImplementedError("only reverse mode has a pass of its own that something could come before")
+        check_follows(point.program, xs)
         function = place(point)
         leaves = [x.detach().requires_grad_() for x in xs]
         with torch.enable_grad():
@@ -103,6 +104,7 @@ def rows(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec
     """Two rows of a Jacobian in one backward pass, which runs once for a batch of weights."""
     if modes != ("r",) or v is None:
         raise NotImplementedError("only reverse mode has rows")
+    check_follows(point.program, xs)
     leaves = [x.detach().requires_grad_() for x in xs]
     with torch.enable_grad():
         outputs = list(point.function([x.clone() for x in leaves]))

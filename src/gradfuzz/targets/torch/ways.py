@@ -197,12 +197,14 @@ def traced(point: TorchPoint) -> Function:
 # In the place of the derivative --------------------------------------------------------------------------------------------
 
 
-def eagerly(derivative: Callable[..., Found]) -> InPlaceOfD:
-    """The derivative of F in a way of this file's, with the point's own tensors."""
+def eagerly(derivative: Callable[..., Found], stacks: bool = False) -> InPlaceOfD:
+    """The derivative of F in a way of this file's, with the point's own tensors, or with those of a batch that it `stacks`."""
 
     def way(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
         if not modes or v is None:
             raise NotImplementedError("there is no derivative to take")
+        if stacks:
+            check_follows(point.program, xs)
         with torch.no_grad():
             found = derivative(point, [x.detach() for x in xs], modes, [point.native(u) for u in us], point.native_like(v))
         return outcome(found, modes)
@@ -424,11 +426,11 @@ FUNCTIONS: dict[str, InPlaceOfF] = {
 }
 DERIVATIVES: dict[str, InPlaceOfD] = {
     "functional": eagerly(by_transforms),
-    "batched": eagerly(vmap_of_grad),
-    "batched-inside": eagerly(grad_of_vmap),
+    "batched": eagerly(vmap_of_grad, stacks=True),
+    "batched-inside": eagerly(grad_of_vmap, stacks=True),
     "batched-last": eagerly(grad_of_vmap_over_last),
-    "batched-first": eagerly(grad_of_vmap_over_first),
-    "batched-rest": eagerly(vmap_of_grad_over_rest),
+    "batched-first": eagerly(grad_of_vmap_over_first, stacks=True),
+    "batched-rest": eagerly(vmap_of_grad_over_rest, stacks=True),
     "jacobian": eagerly(jacobian),
     "linearized": eagerly(linearized),
     "hessian": eagerly(hessian_on_tape),
