@@ -17,11 +17,12 @@ from gradfuzz.oracles.evidence.broken import Broken
 from gradfuzz.oracles.evidence.case import Case
 from gradfuzz.oracles.evidence.line import NUMERIC_BARS, Line
 from gradfuzz.oracles.evidence.narrowing import Place, Suspect, alike, localise, restricted, whole
+from gradfuzz.oracles.evidence.probes import are_additive
 from gradfuzz.oracles.excuses.base import BLIND, Excuse, Heard, hear, names
 from gradfuzz.oracles.excuses.noisy import enough
 from gradfuzz.oracles.trial import DOUBLE_UNIT, Trial
 from gradfuzz.oracles.verdict import ACCURACY, AGREE, DISAGREE, GRADIENT, INCONCLUSIVE, KINK, NONFINITE, Verdict
-from gradfuzz.targets.base.protocol import Refusal
+from gradfuzz.targets.base.protocol import Refusal, Vec
 from gradfuzz.targets.base.scenario import Scenario, pure
 
 # A formula that is wrong is wrong by more than this; below, digits were lost.
@@ -98,6 +99,17 @@ def smooth(trial: Trial, order: int) -> bool:
     line = Line(trial, base, trial.direction(order - 1), ())
     numeric = line.ladder
     return numeric.usable and not numeric.one_sided and not numeric.kink and NUMERIC_BARS * numeric.error <= enough(line)
+
+
+def additive(trial: Trial, order: int, gap: float) -> bool:
+    """Whether slopes of two directions add up at the point, up to what is disputed: where entries tie they do not, along any direction."""
+    base = pure("r", order - 1)
+    if base.modes and isinstance(trial.outcome(base), Refusal):
+        return True  # nothing can be said against it
+    one, other = trial.direction(order - 1), trial.direction(order)
+    both = Vec([a + b for a, b in zip(one.arrays, other.arrays)])
+    total, first, second = (Line(trial, base, along, ()) for along in (both, one, other))
+    return are_additive(total, first, second, gap)
 
 
 def _judge_wrong(case: Case, line: Line, wrong: Sequence[Scenario], heard: list[Heard]) -> list[Verdict]:

@@ -154,7 +154,7 @@ def _compare(trial: Trial, scenario: Scenario, plain: Outcome, outcome: Outcome,
         return [Verdict(INCONCLUSIVE, "way", WAY, order, [scenario], "ill-conditioned: rounding the inputs changes as much")]
     if draws(trial) and not (way.same_draws and _repeats(trial, scenario.plain, expected, bar)):
         return [Verdict(INCONCLUSIVE, "way", WAY, order, [scenario], "random: each way may draw other numbers")]
-    if not own_rule and not referee.smooth(trial, order):
+    if not own_rule and not (referee.smooth(trial, order) and referee.additive(trial, order, abs(actual - expected))):
         return [Verdict(INCONCLUSIVE, "way", WAY, order, [scenario], "kink: each way may choose another slope")]
     detail = {"numbers": {scenario.plain.name: expected, scenario.name: actual}}
     if scenario.device:

@@ -396,8 +396,22 @@ def test_what_lies_in_memory_is_no_batch_in_the_last_axis_whatever_its_numbers_a
 @pytest.mark.parametrize("way", ["overwritten", "overwritten-output", "rows", "batched", "batched-inside"])
 def test_what_reads_gaps_in_memory_is_not_given_copies_which_have_none(target, way):
     text = 'x = tensor((2, 2), "float64", arange(1.0, 1.0){})\ny = torch.as_strided_copy(x, (2, 2), (1, 2))\n'
-    seen = [examine(target, parse(text.format(more), target.language), Options(1, ways=(way,))) for more in ("", ', layout="strided"')]
-    assert not any(each.findings for each in seen) and [bool(ran(each, way)) for each in seen] == [True, False]
+    layouts = ("", ', layout="strided"', ', layout="offset"')
+    seen = [examine(target, parse(text.format(more), target.language), Options(1, ways=(way,))) for more in layouts]
+    assert not any(each.findings for each in seen) and [bool(ran(each, way)) for each in seen] == [True, False, False]
+
+
+def test_where_numbers_tie_each_way_may_choose_another(target):
+    # Along any one direction the median of equal numbers is as straight as can be; only two directions together tell.
+    text = 'x = tensor((3, 1), "float64", full(0.0))\ny = torch.Tensor.median(x)\n'
+    seen = examine(target, parse(text, target.language), Options(1, ways=("batched-inside",)))
+    assert not seen.findings and {v.reason for v in seen.verdicts if v.oracle == "way"} == {"kink: each way may choose another slope"}
+
+
+def test_what_a_view_is_made_by_is_captured_by_a_function_without_writes(target):
+    text = 'x = tensor((2, 1), "float64", arange(1.0, 1.0))\na = tensor((1,), "int64", listed([1]), grad=False)\ny = torch.tensor_split(x, a)\n'
+    seen = examine(target, parse(text, target.language), Options(1, ways=("written-functionalized",)))
+    assert seen.outcome == "agree" and ran(seen, "written-functionalized")
 
 
 def test_a_mode_that_raises_does_not_hide_the_ways_of_the_other(target):

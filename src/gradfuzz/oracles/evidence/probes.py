@@ -55,6 +55,12 @@ STEEPENING_RUNGS, STEEPER = 5, 1.005
 CUSP = 4.0
 # A direction that is shorter than others by more than this is stepped along as far as these.
 MUCH_LONGER = 1e3
+# What truncation does falls 256-fold from the one step to the other; a lack of additivity stays.
+ADDED_STEPS, STAYS = (2.0**-10, 2.0**-14), 0.2
+# A line whose slope changes by more than this from the one step to the other is not straight enough to tell.
+STRAIGHT = 1e-2
+# A lack that matters is as large as what is disputed, or nearly.
+SHARE = 0.1
 # Slopes that grow by this over NEARBY have no bound; a few points show it.
 GROWS, FEW = 10.0, 12
 
@@ -86,6 +92,17 @@ def slopes(line: Line, steps: Iterable[float], components: Array | None = None) 
                 seen = abs(t) >= lost or not np.array_equal(plus, minus)
                 found.append(Slope(slope, (4 * DOUBLE_UNIT * (size + reach * abs(slope)) + SMALLEST) / t, seen))
     return found
+
+
+def are_additive(both: Line, one: Line, other: Line, gap: float) -> bool:
+    """Whether the slope along the sum of two directions is the sum of theirs, as that of a function with a derivative is, up to what is
+    disputed; also where the lines are not straight enough to tell."""
+    told = [slopes(line, ADDED_STEPS) for line in (both, one, other)]
+    if not all(len(t) == len(ADDED_STEPS) and abs(t[0].value - t[1].value) <= STRAIGHT * abs(t[1].value) + t[1].noise for t in told):
+        return True
+    first, last = (total.value - a.value - b.value for total, a, b in zip(*told))
+    noise = sum(t[1].noise for t in told)
+    return abs(first - last) > STAYS * abs(last) or abs(last) <= noise + SHARE * gap
 
 
 def borne_out(found: Sequence[Slope], number: float, gap: float) -> bool:

@@ -10,17 +10,9 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.oracles.evidence.narrowing import Suspect
-from gradfuzz.oracles.evidence.probes import Slope, among_slopes_nearby, slopes, unbounded_nearby
+from gradfuzz.oracles.evidence.probes import among_slopes_nearby, are_additive, unbounded_nearby
 from gradfuzz.oracles.excuses.base import BLIND, Excuse, Says
 from gradfuzz.targets.base.protocol import Vec
-
-# What truncation does falls 256-fold from the one step to the other; a lack of additivity stays.
-STEPS = (2.0**-10, 2.0**-14)
-STAYS = 0.2
-# A line whose slope changes by more than this from the one step to the other is not straight enough to tell.
-STRAIGHT = 1e-2
-# A lack that matters is as large as what is disputed, or nearly.
-SHARE = 0.1
 
 
 def _element(suspect: Suspect) -> Says:
@@ -32,12 +24,7 @@ def _element(suspect: Suspect) -> Says:
     one, both = (
         case.line(Vec([np.asarray(a) for a in arrays]), ()) for arrays in (other, [a + b for a, b in zip(other, own.along.arrays)])
     )
-    told = [slopes(line, STEPS) for line in (both, one, own)]
-    if not all(map(_straight, told)):
-        return None
-    first, last = (_lack(*at) for at in zip(*told))
-    stays = abs(first.value - last.value) <= STAYS * abs(last.value)
-    if not stays or not abs(last.value) > last.noise + SHARE * suspect.gap:
+    if are_additive(both, one, own, suspect.gap):
         return None
     return BLIND if unbounded_nearby(suspect) or among_slopes_nearby(suspect) else None
 
@@ -50,14 +37,6 @@ def _inside(suspect: Suspect) -> list[Any]:
         size = np.abs(x)
         found.append(d * np.where((size == 0) | (size > scale), 1.0, size / scale))
     return found
-
-
-def _straight(told: list[Slope]) -> bool:
-    return len(told) == len(STEPS) and abs(told[0].value - told[1].value) <= STRAIGHT * abs(told[1].value) + told[1].noise
-
-
-def _lack(both: Slope, one: Slope, own: Slope) -> Slope:
-    return Slope(both.value - one.value - own.value, both.noise + one.noise + own.noise)
 
 
 EXCUSE = Excuse("not additive", "slopes of two directions do not add up: there is no derivative here", _element)

@@ -130,7 +130,13 @@ def written_functionalized(point: TorchPoint) -> Function:
     """The same without its writes in place: what a compiler does to them first."""
     if functional is None or not hasattr(functional, "functionalize"):
         raise NestingUnsupported("this release has no torch.func.functionalize")
-    return _written(point, functional.functionalize)
+    others = point.others()  # nothing is written to these: the function may capture them, as people's do
+
+    def made(through: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+        without: Callable[..., torch.Tensor] = functional.functionalize(lambda *xs: through(*xs, *others))
+        return lambda *tensors: without(*tensors[: len(point.leaves)])
+
+    return _written(point, made)
 
 
 def written_compiled(point: TorchPoint) -> Function:

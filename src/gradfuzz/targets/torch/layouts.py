@@ -13,9 +13,9 @@ from gradfuzz.program.model import Program
 def check_follows(program: Program, copied: Sequence[torch.Tensor] | None = None) -> None:
     """NotImplementedError where what lies in memory is itself an argument of the function: elsewhere it is another function.
 
-    `copied`: all that becomes of these is a copy, which is the same where they have no gaps.
+    `copied`: all that becomes of these is a copy, which is the same where they have no gaps and nothing lies before them.
     """
-    if copied is not None and all(x.is_contiguous() for x in copied):
+    if copied is not None and all(x.is_contiguous() and not x.storage_offset() for x in copied):
         return
     if any("as_strided" in call.func for call in program.calls()):
         raise NotImplementedError("what lies in memory is itself an argument of the function")
