@@ -5,7 +5,13 @@ BROKEN = {
         "rooted-counting": "https://github.com/jax-ml/jax/issues/24295",
         "integrated-counting": "https://github.com/jax-ml/jax/issues/16517",
     },
-    "torch": {"rule-nested": "https://github.com/pytorch/pytorch/issues/197867"},
+    "torch": {
+        "rule-nested": "https://github.com/pytorch/pytorch/issues/197867",
+        "registered-functional": "https://github.com/pytorch/pytorch/issues/168393",
+        "compiled-read": "https://github.com/pytorch/pytorch/issues/197039",
+        "compiled-drawn": "https://github.com/pytorch/pytorch/issues/190758",
+        "compiled-broken": "https://github.com/pytorch/pytorch/issues/185829",
+    },
     "tensorflow": {"rule-vectorized-inside": "docs/found/ways-tensorflow-2.21.0.md"},
 }
 

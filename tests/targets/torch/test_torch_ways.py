@@ -16,7 +16,7 @@ from gradfuzz.oracles.ways import blamed
 from gradfuzz.program import parse
 from gradfuzz.program.model import Values
 from gradfuzz.targets.base.scenario import REVERSE, Scenario, pure
-from gradfuzz.targets.torch import again, own_rule
+from gradfuzz.targets.torch import again, inside, own_rule
 from tests.conftest import PLANTED
 from tests.targets.torch.in_ways import PLANTED_IN, X, only, program, ran, shown, status
 
@@ -264,16 +264,36 @@ def test_a_hessian_of_what_is_compiled_is_zero(target, tmp_path):
 
 @pytest.mark.skipif(not torch.__version__.startswith("2.13."), reason="a bug of that release, see docs/found/ways-torch-2.13.0.md")
 @pytest.mark.parametrize(
-    ("way", "modes"), [("duals-inductor", "forward"), ("compiled-backward-hooked", "reverse"), ("compiled-full-hooked", "reverse")]
-)
+    ("way", "modes"),
+    [("duals-inductor", "forward"), ("compiled-backward-hooked", "reverse"), ("compiled-full-hooked", "reverse"),
+     ("compiled-read", "reverse"), ("compiled-drawn", "reverse"), ("compiled-broken", "reverse"), ("registered-functional", "reverse")],
+)  # fmt: skip
 def test_what_the_compiler_drops_is_seen_and_is_not_the_operators_fault(target, way, modes, tmp_path):
-    """Tangents that it is given, and a hook that a module has since the first call."""
+    """Tangents that it is given, a hook that a module has since the first call, what it computes again, weights behind a break, a rule."""
     made = program(target, "torch.sin(x)")
     (found,) = examine(target, made, Options(1, ways=(way,))).findings
     assert found.names == [f"{way} {modes}"] and found.subject == "any"
     assert blamed("torch", found) == target.ways[way].blames
     text = script(Finding("torch", target.version, "planted", found, made, True))
     assert status(text, tmp_path) == 1 and len(text.splitlines()) <= 30
+
+
+@pytest.mark.parametrize("way", ["compiled-read", "compiled-drawn", "compiled-broken"])
+def test_without_a_backward_pass_that_computes_again_these_are_right(target, way, monkeypatch):
+    """Dynamo alone keeps what was read and drawn, and there is no break where nothing is compiled."""
+    monkeypatch.setattr(inside, "AROUND", "eager")
+    monkeypatch.setitem(inside.BACKENDS, "decomposed", "eager")
+    again.KEPT.forget()
+    with torch.compiler.set_stance("force_eager" if way == "compiled-broken" else "default"):
+        seen = examine(target, program(target, "torch.sin(x)"), Options(1, ways=(way,)))
+    again.KEPT.forget()
+    assert seen.outcome == "agree" and ran(seen, way), [v.reason for v in seen.findings]
+
+
+@pytest.mark.parametrize("way", ["registered", "registered-aot_eager"])
+def test_an_operator_of_a_users_own_keeps_its_registered_rule(target, way):
+    seen = examine(target, program(target, "torch.sin(x)"), Options(1, ways=(way,)))
+    assert seen.outcome == "agree" and ran(seen, way), [v.reason for v in seen.findings]
 
 
 @pytest.mark.parametrize("way", ["compiled-backward-hooked", "compiled-full-hooked"])
@@ -409,8 +429,9 @@ def test_where_numbers_tie_each_way_may_choose_another(target):
 
 
 def test_what_a_view_is_made_by_is_captured_by_a_function_without_writes(target):
-    text = 'x = tensor((2, 1), "float64", arange(1.0, 1.0))\na = tensor((1,), "int64", listed([1]), grad=False)\ny = torch.tensor_split(x, a)\n'
-    seen = examine(target, parse(text, target.language), Options(1, ways=("written-functionalized",)))
+    text = 'x = tensor((2, 1), "float64", arange(1.0, 1.0))\na = tensor((1,), "int64", listed([1]), grad=False)\n'
+    made = parse(text + "y = torch.tensor_split(x, a)\n", target.language)
+    seen = examine(target, made, Options(1, ways=("written-functionalized",)))
     assert seen.outcome == "agree" and ran(seen, "written-functionalized")
 
 

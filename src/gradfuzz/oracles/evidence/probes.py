@@ -102,7 +102,7 @@ def are_additive(both: Line, one: Line, other: Line, gap: float) -> bool:
         return True
     first, last = (total.value - a.value - b.value for total, a, b in zip(*told))
     noise = sum(t[1].noise for t in told)
-    return abs(first - last) > STAYS * abs(last) or abs(last) <= noise + SHARE * gap
+    return bool(abs(first - last) > STAYS * abs(last) or abs(last) <= noise + SHARE * gap)
 
 
 def borne_out(found: Sequence[Slope], number: float, gap: float) -> bool:

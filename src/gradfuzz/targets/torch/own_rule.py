@@ -6,6 +6,7 @@ F stays F; its derivative is a power of SCALE times the true one, because a user
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Callable, cast
 
 import torch
@@ -18,6 +19,7 @@ from gradfuzz.targets.torch.transforms import functional
 if TYPE_CHECKING:
     from gradfuzz.targets.torch.point import TorchPoint
 
+Way = Callable[["TorchPoint", Tensors, Modes, Sequence[Vec], Any], Outcome]
 SCALE = 3.0  # a number that no mistake makes by itself
 
 
@@ -55,6 +57,37 @@ class ScaledBothWays(Scaled):
     @staticmethod
     def jvp(ctx: Any, t: torch.Tensor) -> Any:
         return t * SCALE
+
+
+class Registered:
+    """The same as an operator of the user's own whose rule was registered."""
+
+    def __init__(self) -> None:
+        if not hasattr(getattr(torch, "library", None), "custom_op"):
+            raise NestingUnsupported("this release has no torch.library.custom_op")
+        self.apply = torch.library.custom_op("gradfuzz::scaled", torch.clone, mutates_args=(), schema="(Tensor x) -> Tensor")
+        self.apply.register_fake(torch.empty_like)
+        self.apply.register_autograd(Scaled.backward, setup_context=Scaled.setup_context)
+
+
+@lru_cache(maxsize=1)
+def registered() -> Any:
+    """It is registered once."""
+    return Registered()
+
+
+def takes_registered(way: Way) -> Way:
+    """A rule was registered with all that belongs to it: whoever says that something is missing has lost it."""
+
+    def run(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
+        try:
+            return way(point, xs, modes, us, v)
+        except RuntimeError as error:
+            if "setup_context" in str(error):
+                raise RuntimeError("a registered rule is taken for one without a context of its own") from error
+            raise
+
+    return run
 
 
 def _ruled(rule: Any, tensors: Tensors) -> list[torch.Tensor]:
@@ -115,10 +148,7 @@ class Hooked(Ruled):
         return SCALE
 
 
-Way = Callable[["TorchPoint", Tensors, Modes, Sequence[Vec], Any], Outcome]
-
-
-def with_rule(way: Way, place: type[Ruled] = Ruled, reverse: Any = Scaled) -> Way:
+def with_rule(way: Way, place: type[Ruled] = Ruled, reverse: Callable[[], Any] = lambda: Scaled) -> Way:
     """The way at F with a rule, its derivative divided by what that makes of it: it must be what it is without either."""
 
     def run(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
@@ -126,7 +156,7 @@ def with_rule(way: Way, place: type[Ruled] = Ruled, reverse: Any = Scaled) -> Wa
             raise NestingUnsupported("this release has no rules that torch.func knows")
         if any(x.clone().stride() != x.stride() for x in xs):
             raise NotImplementedError("behind a rule the inputs would lie otherwise in memory")
-        ruled = place(point, ScaledBothWays if "f" in modes else reverse)
+        ruled = place(point, ScaledBothWays if "f" in modes else reverse())
         found = way(cast("TorchPoint", ruled), xs, modes, us, v)
         result = [r / place.scale(len(modes)) for r in found.result] if modes else found.result
         return Outcome(found.outputs, result, found.contracted, found.live)

@@ -1,8 +1,8 @@
 """Other ways to the same derivatives. A way puts another function in F's place, or another derivative in that of the tape and dual numbers.
 
 What compiles is in compile.py, with control flow in flow.py, what a compiler would compute with in decompose.py, what calls another form of
-an operator in forms.py, what comes before or between calls in again.py, what stands beside F in beside.py, rules of a user's own in
-own_rule.py. A way that a release lacks is unsupported.
+an operator in forms.py, what comes before or between calls in again.py, what stands beside F in beside.py, and beside F inside of what is
+compiled in inside.py, rules of a user's own in own_rule.py. A way that a release lacks is unsupported.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 from gradfuzz.targets.base.nesting import derivative as folded
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Modes
-from gradfuzz.targets.torch import again, beside, decompose, flow, forms
+from gradfuzz.targets.torch import again, beside, decompose, flow, forms, inside
 from gradfuzz.targets.torch.compile import (
     AROUND,
     BACKENDS,
@@ -30,7 +30,7 @@ from gradfuzz.targets.torch.compile import (
 )
 from gradfuzz.targets.torch.derivatives import Function, NestingUnsupported, NoGradient, Tensors, forward, reverse
 from gradfuzz.targets.torch.layouts import check_follows, lay_out
-from gradfuzz.targets.torch.own_rule import Hooked, ScaledByHand, on_tape, with_rule
+from gradfuzz.targets.torch.own_rule import Hooked, ScaledByHand, on_tape, registered, takes_registered, with_rule
 from gradfuzz.targets.torch.transforms import Transforms, functional, inner
 
 if TYPE_CHECKING:
@@ -383,8 +383,8 @@ def _contracted(part: Any, us: Sequence[Tensors]) -> torch.Tensor:
         return cast(torch.Tensor, part)
     rest, u = us[1:], us[0]
     terms = []
-    for inside, d in zip(part, u):
-        flat = _contracted(inside, rest)
+    for block, d in zip(part, u):
+        flat = _contracted(block, rest)
         rows, along = flat.reshape(*flat.shape[: flat.dim() - d.dim()], d.numel()), d.reshape(-1)
         terms.append((torch.where(along != 0, rows, 0) * along).sum(-1))  # what is not moved says nothing, be it NaN
     return sum(terms[1:], terms[0])
@@ -422,6 +422,7 @@ FUNCTIONS: dict[str, InPlaceOfF] = {
     "jagged-first": forms.jagged_first,
     **again.FUNCTIONS,
     **beside.FUNCTIONS,
+    **inside.FUNCTIONS,
     **flow.FUNCTIONS,
 }
 DERIVATIVES: dict[str, InPlaceOfD] = {
@@ -448,17 +449,22 @@ DERIVATIVES: dict[str, InPlaceOfD] = {
     "duals-inductor": duals_compiled("inductor"),
     **again.DERIVATIVES,
     **beside.DERIVATIVES,
+    **inside.DERIVATIVES,
 }
 # Ways in which a rule of a user's own must be kept, and those in which its hooks must.
 RULED = ("functional", "batched", "batched-inside", "aot_eager", "decomposed", "compiled-outside")
 HOOKED = ("aot_eager", "decomposed")
+# The same of an operator of a user's own, with a rule that was registered.
+REGISTERED = ("functional", "aot_eager")
 DERIVATIVES.update({
     "rule": with_rule(on_tape(lambda point: point.function)),
     "rule-nested": with_rule(on_tape(lambda point: point.function)),
     "rule-checkpointed": with_rule(on_tape(checkpointed)),
     **{f"rule-{name}": with_rule(DERIVATIVES[name]) for name in RULED},
-    "rule-compiled-batched": with_rule(DERIVATIVES["compiled-batched"], reverse=ScaledByHand),
+    "rule-compiled-batched": with_rule(DERIVATIVES["compiled-batched"], reverse=lambda: ScaledByHand),
     **{f"hook-{name}": with_rule(DERIVATIVES[name], Hooked) for name in HOOKED},
+    "registered": with_rule(on_tape(lambda point: point.function), reverse=registered),
+    **{f"registered-{name}": takes_registered(with_rule(DERIVATIVES[name], reverse=registered)) for name in REGISTERED},
 })  # fmt: skip
 WAYS = (*DERIVATIVES, *FUNCTIONS)
 COMPILED = (decompose.NAME, *(name for name in WAYS if "compiled-" in name or name.endswith(tuple(BACKENDS))))
