@@ -356,6 +356,14 @@ def test_one_function_with_one_symptom_in_ways_that_are_made_alike_is_one_bug():
     assert len(bugs_of(own)) == 2  # a user's rule is what all of these have
 
 
+def test_what_a_way_does_to_all_functions_is_one_bug():
+    functions = ["torch.atleast_1d", "torch.meshgrid"]
+    assert len(bugs_of([made(api, "way", ["written-functionalized reverse"]) for api in functions])) == 1
+    assert len(bugs_of([made(api, "way", ["written reverse"]) for api in functions])) == 2
+    both = [made(functions[0], "way", ["written-functionalized reverse"]), made(functions[1], "way", ["written reverse"])]
+    assert len(bugs_of(both)) == 2
+
+
 def test_a_way_that_differs_from_what_is_wrong_by_itself_shows_the_same_bug():
     plain, compiled, traced = made(), made(kind="way", scenarios=["inductor reverse"]), made(kind="way", scenarios=["traced reverse"])
     assert len(bugs_of([plain, compiled])) == 1

@@ -51,6 +51,8 @@ CASES = [
     ("point", "infinity", made(text=at(values='listed([float("inf"), 1.0])'))),
     ("point", "infinity", made(kind="nonfinite", text=at(call='torch.linalg.vector_norm(x, float("inf"))'))),
     ("form", "", made(kind="malformed")),
+    ("form", "", made(kind="value", scenarios=["aot_eager direct"], expected="float64[]", actual="float64[1]")),
+    ("silent", "", made(kind="value", scenarios=["aot_eager direct"], expected="float64[3]", actual="float64[2]")),
     ("documented", "labelled so", made(label=Label("by-design", "it says so", "https://a"))),
     ("edge", "unvalidated argument: NaN", made(text=at(values='planted(listed([0.5, 2.0]), float("nan"), 3)'))),
     ("edge", "unvalidated argument: NaN", made(text=at(call='torch.clamp(x, float("nan"))'))),
@@ -94,6 +96,8 @@ CASES = [
     ("edge", "draws other numbers", made(kind="value", random=True)),
     ("edge", "not a public API", made("torch.ops.aten.norm.ScalarOpt_dim_dtype")),
     ("edge", "deprecated", made("torch.triangular_solve")),
+    ("edge", "deprecated", made(kind="way", scenarios=["traced reverse"])),
+    ("loud", "", made("torch.compile", "status", ["compiled-overlapping reverse"], symptom="some error")),  # what a way blames
 ]  # fmt: skip
 
 

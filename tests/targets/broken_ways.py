@@ -7,7 +7,8 @@ BROKEN = {
     },
     "torch": {
         "rule-nested": "https://github.com/pytorch/pytorch/issues/197867",
-        "registered-functional": "https://github.com/pytorch/pytorch/issues/168393",
+        "registered": "docs/found/ways-torch-2.13.0.md",
+        "registered-functional": "https://github.com/pytorch/pytorch/issues/179652",
         "compiled-read": "https://github.com/pytorch/pytorch/issues/197039",
         "compiled-drawn": "https://github.com/pytorch/pytorch/issues/190758",
         "compiled-broken": "https://github.com/pytorch/pytorch/issues/185829",

@@ -16,7 +16,6 @@ from gradfuzz.findings.labels import BY_DESIGN
 from gradfuzz.oracles.verdict import ACCURACY, CRASH, GRADIENT, INTERNAL, MALFORMED, NONFINITE, STATUS, TAIL, TIMEOUT, VALUE, WAY, Verdict
 from gradfuzz.program.model import Ref, walk
 from gradfuzz.targets.base.scenario import Modes
-from gradfuzz.targets.homes import homes
 
 # So much of a complaint tells it apart from others; what comes later are the names and numbers of the call that met it.
 TELLING_WORDS = 12
@@ -137,7 +136,7 @@ def _symptom(finding: Finding, shown: Severity) -> tuple[str, ...]:
 
 def _of_both(key: tuple[str, ...]) -> bool:
     """Whether a key is as good as any of a finding's: two composites share no cause because they share a part."""
-    return key[1] in ("label", "says", "refused", "factor", "option", "overwritten", "kin", "plain", "far")
+    return key[1] in ("label", "says", "refused", "factor", "option", "overwritten", "kin", "plain", "far", "gathered")
 
 
 def _of_many(finding: Finding) -> bool:
@@ -250,6 +249,8 @@ def ties(finding: Finding) -> Iterator[tuple[str, ...]]:
     if cause == "way":
         who = run_together(subject(finding))
         yield from ((finding.target, "kin", who, finding.kind, part) for s in verdict.scenarios[:1] for part in kin(finding.target, s.way))
+        gathering = (s.way for s in verdict.scenarios[:1] if names_of(finding.target).way(s.way).gathers)
+        yield from ((finding.target, "gathered", way) for way in gathering)
 
 
 def kin(target: str, way: str) -> set[str]:
@@ -257,9 +258,8 @@ def kin(target: str, way: str) -> set[str]:
 
     A way of a user's own rule has nothing in common with others but that rule.
     """
-    ways = homes()[target].data("ways").get("ways", {}) if target in homes() else {}
-    about = ways.get(way, {})
-    return set() if not way or about.get("blames") else {way, way.partition("-")[0], *about.get("stages", ())}
+    about = names_of(target).way(way)
+    return set() if not way or about.of_its_own else {way, way.partition("-")[0], *about.stages}
 
 
 def _at_the_same_numbers(finding: Finding, shown: Severity) -> Iterator[tuple[str, ...]]:

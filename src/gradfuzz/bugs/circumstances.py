@@ -118,7 +118,7 @@ def circumstances(finding: Finding) -> Circumstances:
         view=next((recipe.layout for recipe in program.inputs.values() if recipe.layout in VIEWS), ""),
         internal=names.is_internal(finding.api),
         operator=names.is_operator(finding.api),
-        deprecated=names.is_deprecated(finding.api),
+        deprecated=names.is_deprecated(finding.api) or any(names.way(s.way).deprecated for s in finding.verdict.scenarios if s.way),
     )
 
 

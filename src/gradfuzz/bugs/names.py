@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from gradfuzz.reference.spell import book_of
+from gradfuzz.targets.base.ways import Way, read_ways
 from gradfuzz.targets.homes import homes, language_for
 
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")  # where CamelCase begins a new word
@@ -30,6 +31,7 @@ class Names:
     overwritten: tuple[re.Pattern[str], ...] = ()  # complaints that what a derivative needs was written over
     transposes: bool = False  # reverse mode is forward mode transposed: both have one formula
     refused: frozenset[str] = frozenset()  # what Programs may no longer call, whoever found it
+    ways: Mapping[str, Way] = field(default_factory=dict)  # by name: further ways of running
 
     def stem(self, api: str) -> str:
         """One word for an API in all its forms: function and method, in place or not, module, each number of dimensions, alias."""
@@ -62,10 +64,17 @@ class Names:
         return any(pattern.search(complaint) for pattern in self.overwritten)
 
     def is_internal(self, api: str) -> bool:
+        """What a way of running blames is public, though no Program may call it."""
+        if any(way.blames == api for way in self.ways.values()):
+            return False
         return api.rsplit(".", 1)[-1] in self.refused or any(fnmatchcase(api, pattern) for pattern in self.internal)
 
     def is_operator(self, api: str) -> bool:
         return api.rsplit(".", 1)[-1] in self.refused or any(fnmatchcase(api, pattern) for pattern in self.operators)
+
+    def way(self, name: str) -> Way:
+        """What is known of a way of running."""
+        return self.ways.get(name) or Way(name)
 
     def is_deprecated(self, api: str) -> bool:
         return any(fnmatchcase(api, pattern) for pattern in self.deprecated)
@@ -94,5 +103,5 @@ def names_of(target: str) -> Names:
     return Names(
         functions, rules, tuple(data.get("prefixes", ())), aliases, internal, tuple(data.get("operators", internal)),
         tuple(data.get("deprecated", ())),
-        anybody, overwritten, bool(data.get("transposes")), frozenset(language_for(target).refused_names),
+        anybody, overwritten, bool(data.get("transposes")), frozenset(language_for(target).refused_names), read_ways(home.data("ways")),
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -68,6 +69,8 @@ _REGIONAL = {ACCURACY: "digits are lost", TAIL: "it is lost beside larger number
 # Derivatives below this at ordinary numbers are what roundings leave.
 NOTHING = 1e-12
 UNVALIDATED = "unvalidated argument"
+# What is said of outputs that do not look alike: their types and shapes.
+_SHAPES = re.compile(r"\w+\[([\d, ]*)\]")
 # How documentation says that an argument is taken as it comes.
 _UNCHECKED = re.compile(r"\bundefined\b|\bunchecked\b|\bnot (be )?(checked|validated)\b|\bbounds.check", re.IGNORECASE)
 
@@ -103,7 +106,7 @@ def as_shown(finding: Finding, seen: Circumstances | None = None) -> Severity:
     if because:
         return Severity(EDGE, because)
     kind = finding.kind
-    if kind == MALFORMED:
+    if kind == MALFORMED or (kind == VALUE and _reshaped(finding)):
         return Severity(FORM)
     if kind in _REGIONAL:
         return Severity(REGION, _REGIONAL[kind])
@@ -177,6 +180,13 @@ def _odd_api(finding: Finding, seen: Circumstances) -> str:
     if seen.internal and not (seen.operator and finding.ordinary and silent(finding) and _in_a_way(finding)):
         return "not a public API"
     return "a deprecated API" if seen.deprecated else ""
+
+
+def _reshaped(finding: Finding) -> bool:
+    """Whether outputs have another shape or type, and as many numbers: which these are, nobody has said to differ."""
+    told = [_SHAPES.findall(str(side)) for side in (finding.verdict.expected, finding.verdict.actual)]
+    counts = [[math.prod(int(n) for n in shape.split(",") if n.strip()) for shape in shapes] for shapes in told]
+    return bool(counts[0]) and counts[0] == counts[1]
 
 
 def _in_a_way(finding: Finding) -> bool:

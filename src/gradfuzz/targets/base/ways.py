@@ -40,6 +40,8 @@ class Way:
     default: bool = True  # worth its cost in an ordinary campaign
     computes: bool = False  # with what F is given or gives: huge, tiny and infinite numbers do not survive it
     blames: str = ""  # what is at fault, whichever API shows it: one finding for all of them, under this name
+    gathers: bool = False  # whichever functions show it, there is one bug behind them: in what the way does to all of them
+    deprecated: bool = False  # the library says that people should go another way
 
     @property
     def of_its_own(self) -> bool:

@@ -6,7 +6,7 @@ F stays F; its derivative is a power of SCALE times the true one, because a user
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any, Callable, cast
 
 import torch
@@ -70,10 +70,19 @@ class Registered:
         self.apply.register_autograd(Scaled.backward, setup_context=Scaled.setup_context)
 
 
-@lru_cache(maxsize=1)
-def registered() -> Any:
-    """It is registered once."""
+def scaled(modes: Modes) -> Any:
+    """The rule for these modes."""
+    return ScaledBothWays if "f" in modes else Scaled
+
+
+@cache
+def _registered() -> Registered:
     return Registered()
+
+
+def registered(modes: Modes) -> Any:
+    """The operator, whose rule is for reverse mode: whoever wants a tangent must be told that there is none."""
+    return _registered()
 
 
 def takes_registered(way: Way) -> Way:
@@ -148,7 +157,7 @@ class Hooked(Ruled):
         return SCALE
 
 
-def with_rule(way: Way, place: type[Ruled] = Ruled, reverse: Callable[[], Any] = lambda: Scaled) -> Way:
+def with_rule(way: Way, place: type[Ruled] = Ruled, rule: Callable[[Modes], Any] = scaled) -> Way:
     """The way at F with a rule, its derivative divided by what that makes of it: it must be what it is without either."""
 
     def run(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
@@ -156,7 +165,7 @@ def with_rule(way: Way, place: type[Ruled] = Ruled, reverse: Callable[[], Any] =
             raise NestingUnsupported("this release has no rules that torch.func knows")
         if any(x.clone().stride() != x.stride() for x in xs):
             raise NotImplementedError("behind a rule the inputs would lie otherwise in memory")
-        ruled = place(point, ScaledBothWays if "f" in modes else reverse())
+        ruled = place(point, rule(modes))
         found = way(cast("TorchPoint", ruled), xs, modes, us, v)
         result = [r / place.scale(len(modes)) for r in found.result] if modes else found.result
         return Outcome(found.outputs, result, found.contracted, found.live)

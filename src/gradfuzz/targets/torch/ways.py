@@ -461,10 +461,10 @@ DERIVATIVES.update({
     "rule-nested": with_rule(on_tape(lambda point: point.function)),
     "rule-checkpointed": with_rule(on_tape(checkpointed)),
     **{f"rule-{name}": with_rule(DERIVATIVES[name]) for name in RULED},
-    "rule-compiled-batched": with_rule(DERIVATIVES["compiled-batched"], reverse=lambda: ScaledByHand),
+    "rule-compiled-batched": with_rule(DERIVATIVES["compiled-batched"], rule=lambda modes: ScaledByHand),
     **{f"hook-{name}": with_rule(DERIVATIVES[name], Hooked) for name in HOOKED},
-    "registered": with_rule(on_tape(lambda point: point.function), reverse=registered),
-    **{f"registered-{name}": takes_registered(with_rule(DERIVATIVES[name], reverse=registered)) for name in REGISTERED},
+    "registered": with_rule(on_tape(lambda point: point.function), rule=registered),
+    **{f"registered-{name}": takes_registered(with_rule(DERIVATIVES[name], rule=registered)) for name in REGISTERED},
 })  # fmt: skip
 WAYS = (*DERIVATIVES, *FUNCTIONS)
 COMPILED = (decompose.NAME, *(name for name in WAYS if "compiled-" in name or name.endswith(tuple(BACKENDS))))
