@@ -1,12 +1,17 @@
 """Planted bugs in real PyTorch functions: each is caught and named, and its healthy twin is not."""
 
 import math
+import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
 
+from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.inside.confirm import confirm
 from gradfuzz.findings.inside.suspicion import Suspicion
+from gradfuzz.findings.script import script
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import parse
 from gradfuzz.targets.base.scenario import FORWARD, REVERSE, pure
@@ -67,6 +72,21 @@ def test_a_derivative_that_is_not_a_number_is_caught_and_its_twin_is_not(torch_t
     (finding,) = seen(torch_target, "nan_at_zero", "planted(normal(seed=1), 0.0, 2)", 1).findings
     assert finding.kind == "nonfinite" and finding.names == ["reverse"]
     assert not seen(torch_target, "safe_at_zero", "planted(normal(seed=1), 0.0, 2)", 1).findings
+
+
+def test_at_the_end_of_a_domain_the_slope_inside_is_what_a_script_shows(torch_target, planted_path, tmp_path):
+    values = "listed([0.0, 1.0, 0.0, 2.0, 3.0, 0.5])"
+    (finding,) = seen(torch_target, "nan_at_its_end", values, 1).findings
+    assert finding.kind == "nonfinite" and {"reverse", "forward"} == set(finding.names) and finding.detail["inside"] == 1
+    assert not seen(torch_target, "safe_at_its_end", values, 1).findings
+    program = parse(TEXT.format(name="nan_at_its_end", values=values), torch_target.language)
+    made = Finding("torch", torch_target.version, "planted_torch.nan_at_its_end", finding, program, True, modules=("planted_torch",))
+    for name, status in (("nan_at_its_end", 1), ("safe_at_its_end", 0)):
+        (tmp_path / "script.py").write_text(script(made).replace("nan_at_its_end", name))
+        done = subprocess.run(
+            [sys.executable, str(tmp_path / "script.py")], cwd=planted_path, env={**os.environ, "PYTHONPATH": str(planted_path)}
+        )
+        assert done.returncode == status
 
 
 def test_lower_precision_is_judged_against_double(torch_target):

@@ -294,6 +294,16 @@ def nan_at_zero(x):
     return torch.where(x == 0, torch.ones_like(x), torch.sin(x) / x)
 
 
+def nan_at_its_end(x):
+    """x + x³ for what is not negative: its derivative at zero is an infinite one times nothing."""
+    return x + x * torch.sqrt(x) ** 4
+
+
+def safe_at_its_end(x):
+    """The same with the derivative at its end, too."""
+    return torch.where(x < 0, torch.nan, x + x**3)
+
+
 def safe_at_zero(x):
     """The same with the singularity removed from both."""
     inside = torch.where(x == 0, torch.ones_like(x), x)

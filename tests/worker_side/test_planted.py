@@ -30,6 +30,23 @@ def test_a_wrong_slope_at_a_tie_is_no_choice():
     assert [f.kind for f in found] == ["kink"]
 
 
+def upwards(x):
+    """It ends at zero, and has a slope there."""
+    return np.where(x < 0, np.nan, x + x**2)
+
+
+@pytest.mark.parametrize(("function", "slope", "wrong"), [
+    (upwards, lambda x: np.where(x == 0, np.nan, 1 + 2 * x), True),
+    (upwards, lambda x: 1 + 2 * x, False),
+    (upwards, lambda x: np.where(x == 0, np.inf, 1 + 2 * x), False),  # how some say that there is no derivative
+    (np.sqrt, lambda x: np.where(x == 0, np.nan, 0.5 / np.sqrt(x)), False),  # it rises without end
+    (np.sin, lambda x: np.where(x == 0, np.nan, np.cos(x)), True),
+])  # fmt: skip
+def test_at_the_end_of_a_domain_a_slope_that_is_known_is_no_nan(function, slope, wrong):
+    found = seen(library(function, slope), [0.0, 0.5]).findings
+    assert bool(found) is wrong and all(f.kind == "nonfinite" and f.expected for f in found)
+
+
 def softplus(x):
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 

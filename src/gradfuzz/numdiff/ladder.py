@@ -42,6 +42,8 @@ STEP_UNITS = 2.0
 # that is steeper grows faster; below the smallest factor a logarithm could not be told from a slope that settles slowly.
 GROWING_RUNGS = 5
 GROWTH = 1.5
+# One-sided slopes are known to this part of themselves: they are extrapolated once.
+SIDES_KNOWN = 1e-2
 STEADY = 0.25
 
 
@@ -53,6 +55,12 @@ class Side:
     error: Array
     settled: Array
     diverging: Array
+
+    @property
+    def known(self) -> bool:
+        """Whether every component has a slope to this side, and it is known."""
+        sure = (self.error <= SIDES_KNOWN * np.abs(self.value)) | (self.value == 0)
+        return bool((sure & self.settled & ~self.diverging & np.isfinite(self.value)).all())
 
 
 @dataclass
@@ -76,6 +84,11 @@ class Estimate:
     def one_sided(self) -> bool:
         """The function lives on one side only: an edge of its domain."""
         return (self.left is None) != (self.right is None)
+
+    @property
+    def inside(self) -> Side | None:
+        """The slope to the side on which the function lives, at an edge of its domain."""
+        return (self.left or self.right) if self.one_sided else None
 
     @cached_property
     def kink(self) -> bool:

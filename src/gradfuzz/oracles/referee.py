@@ -50,6 +50,8 @@ def judge(trial: Trial, order: int, numbers: dict[Scenario, float], base: Scenar
             findings = _judge_line(case, line, heard)
             if findings:
                 return findings
+        if edge := _judge_edge(case):
+            return [edge]
     return [inconclusive(order, case.first, heard or [Heard(NOISY, BLIND)])]
 
 
@@ -209,6 +211,34 @@ def _judge_broken(case: Case, line: Line, scenarios: list[Scenario], heard: list
     if line.numeric.kink:
         finding = _finding(NONFINITE, case.order, line, broken.owing, None, what)
     return _by_majority(finding, case, line, heard)
+
+
+def _judge_edge(case: Case) -> Verdict | None:
+    """A first derivative that is no number at the ends of the domain, though the slopes to the inside are known: NaN is none of them.
+
+    Infinity may stand for a slope that grows without end, and is not looked at. Of a composition AD promises the product of derivatives,
+    and an infinite one times nothing is no number: there nobody owes one.
+    """
+    scenarios = [s for s in case.first.scenarios if np.isnan(case.first.numbers[s])]
+    if case.base.modes or not scenarios or len(list(case.trial.program.calls())) > 1 or not case.trial.finite_inputs:
+        return None
+    broken = Broken(case, case.first, scenarios)
+    edges = {place: line for place, line in broken.probed if line.ladder.one_sided}
+    sure = all(line.ladder.inside.known if line.ladder.inside else line.ladder.usable for _, line in broken.probed)
+    if not edges or not sure or not broken.due_to(edges):
+        return None
+    for place, probe in edges.items():
+        line, side = case.line(probe.along, scenarios), probe.ladder.inside
+        wrong = [s for s in scenarios if np.isnan(line.numbers[s])]
+        if wrong and side is not None:
+            name = Suspect(case, line, place, wrong, False).name
+            finding = _finding(
+                NONFINITE, case.order, line, wrong, name, "is no number at the edge of the domain, and the slope inside is known"
+            )
+            finding.expected, finding.error_bar = float(side.value.sum()), float(side.error.sum())
+            finding.detail["inside"] = 1 if side is probe.ladder.right else -1
+            return finding
+    return None
 
 
 def inconclusive(order: int, line: Line, heard: Sequence[Heard]) -> Verdict:

@@ -42,6 +42,15 @@ def test_a_signature_is_enough_for_a_seed(jax_target, path, function):
     assert any(traces(jax_target, p) and moves(jax_target, p) for p in programs)
 
 
+@pytest.mark.parametrize("path", [
+    "jax.scipy.special.sph_harm_y", "jax.scipy.special.multigammaln", "jax.experimental.ode.odeint", "jax.lax.integer_pow",
+    "jax.lax.polygamma", "jax.numpy.kaiser", "jax.random.lognormal",
+])  # fmt: skip
+def test_whole_numbers_functions_and_options_that_a_derivative_needs_are_found(jax_target, path):
+    first = next(iter(jax_target.seeds(lambda *names: path in names)))
+    assert any(call.func == path for call in first.program.calls())
+
+
 @pytest.mark.parametrize("path, led", [
     ("jax.scipy.stats.gamma.logpdf", {"loc", "scale"}), ("jax.scipy.special.logsumexp", {"b"}), ("jax.numpy.hypot", set()),
 ])  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.numdiff.ladder import FIRST_STEP, RATIO, Estimate, estimate
+from gradfuzz.numdiff.ladder import FIRST_STEP, RATIO, SIDES_KNOWN, Estimate, estimate
 from gradfuzz.oracles.trial import DOUBLE_UNIT, Trial
 from gradfuzz.targets.base.protocol import Outcome, Refusal, Vec
 from gradfuzz.targets.base.scenario import Scenario
@@ -32,8 +32,6 @@ NEIGHBOURS = (1.0, -1.0, 3.0, -3.0, 5.0, -5.0)
 ISOLATED = 64.0
 # A ladder settles if its bar is this part of its value. Where it does not, another range of steps may.
 SETTLED = 1e-3
-# One-sided slopes are known to this part of themselves: they are extrapolated once.
-SIDES_KNOWN = 1e-2
 # Functions have their features at the scale of one. Steps of the size of small inputs see rounding alone there, and beside large ones
 # the features are finer than any step of the ladder: then one begins where it ends.
 SMALL, LARGE = 0.1, 1e3
