@@ -372,6 +372,19 @@ def test_a_way_that_differs_from_what_is_wrong_by_itself_shows_the_same_bug():
     assert len(bugs_of([made(ordinary=False), compiled])) == 2  # wrong at other numbers
 
 
+def test_functions_of_one_bug_that_show_one_thing_more_alike_have_one_more_bug():
+    def shows(name, **more):
+        return made(f"torch.linalg.{name}", rule=f"Linalg{name.title()}Backward0", **more)
+
+    label = Label("known", "Both reuse what they factorised.", "https://example.org/1")
+    nested = [shows(name, scenarios=["reverse-over-forward"], label=label) for name in ("det", "solve")]
+    ways = [shows(name, kind="way", scenarios=["jacobian forward-over-reverse"]) for name in ("det", "solve")]
+    assert len(bugs_of(nested)) == 1
+    assert len(bugs_of([*nested, *ways])) == 2
+    assert len(bugs_of(ways)) == 2  # nothing says that they have anything in common
+    assert len(bugs_of([*nested, ways[0], shows("solve", kind="way", scenarios=["batched reverse"])])) == 3
+
+
 def test_a_function_made_of_several_operators_is_none_of_them_whatever_its_name():
     wrapper = made("torch.special.sqrt", "nonfinite", rules=("ClampBackward1", "SqrtBackward0"))
     outer = made("torch.std_mean", "nonfinite", rules=("MeanBackward1", "SqrtBackward0"))

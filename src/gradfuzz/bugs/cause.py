@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import combinations, permutations
 
@@ -117,10 +117,37 @@ def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
         for i, j in zip(rest, rest[1:]):
             if root(i) != root(j) and (symptoms[i][0] == "says" or together(i, j)):
                 join(i, j)
+    for i, j in _kin_elsewhere(findings, symptoms, [root(i) for i in range(len(findings))]):
+        if shown(i).because == shown(j).because and root(i) != root(j):
+            join(i, j)
     found: dict[int, list[Finding]] = {}
     for i, finding in enumerate(findings):
         found.setdefault(root(i), []).append(finding)
     return list(found.values())
+
+
+def _kin_elsewhere(
+    findings: Sequence[Finding], symptoms: Mapping[int, tuple[str, ...]], groups: Sequence[int]
+) -> Iterator[tuple[int, int]]:  # fmt: skip
+    """Two functions that one bug gathers by their rules or by a label, and that show one thing more alike: in one further way, or at numbers
+    of one sort, the same modes are wrong in both. Nobody has told that apart, as a label would."""
+    bugs: dict[str, set[int]] = {}  # by function
+    for finding, group in zip(findings, groups):
+        if _is_of_numbers(finding) and not any(s.way for s in finding.verdict.scenarios):
+            bugs.setdefault(run_together(subject(finding)), set()).add(group)
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for i, finding in enumerate(findings):
+        if finding.label is None and _is_of_numbers(finding):
+            alike.setdefault(symptoms[i], []).append(i)
+    for i, j in _pairs(alike.values()):
+        ours, theirs = (bugs.get(run_together(subject(findings[n])), set()) for n in (i, j))
+        if (ours & theirs) - {groups[i], groups[j]}:
+            yield i, j
+
+
+def _is_of_numbers(finding: Finding) -> bool:
+    """Whether a derivative is off: what raises says why."""
+    return _cause(finding)[0] in ("wrong", "way") and finding.kind not in (VALUE, STATUS, INTERNAL, MALFORMED)
 
 
 def _symptom(finding: Finding, shown: Severity) -> tuple[str, ...]:
