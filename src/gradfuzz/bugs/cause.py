@@ -129,8 +129,8 @@ def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
 def _kin_elsewhere(
     findings: Sequence[Finding], symptoms: Mapping[int, tuple[str, ...]], groups: Sequence[int]
 ) -> Iterator[tuple[int, int]]:  # fmt: skip
-    """Two functions that one bug gathers by their rules or by a label, and that show one thing more alike: in one further way, or at numbers
-    of one sort, the same modes are wrong in both. Nobody has told that apart, as a label would."""
+    """Two functions that one bug gathers by their rules or by a label, and that show one thing more alike: in one further way, or at
+    numbers of one sort, the same modes are wrong in both. Nobody has told that apart, as a label would."""
     bugs: dict[str, set[int]] = {}  # by function
     for finding, group in zip(findings, groups):
         if _is_of_numbers(finding) and not any(s.way for s in finding.verdict.scenarios):
