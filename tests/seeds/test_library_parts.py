@@ -110,3 +110,9 @@ def test_a_form_is_what_is_given_and_its_words():
     assert called(2, scale=0.5).form == called(3, scale=1.5).form
     forms = [called(2), called(2, mode="sum"), called(2, mode="mean"), called(2, True), called(2, False), called([2]), called(None)]
     assert len({seed.form for seed in forms}) == len(forms)
+
+
+def test_words_are_those_among_the_arguments():
+    inner = {"call": "b", "args": [{"tuple": ["same", {"name": "lib.float64"}]}]}
+    assert called(inner, 2, mode="sum", size={"float": "inf"}, kept=True).words == {"same", "sum"}
+    assert called(2).words == frozenset()

@@ -266,6 +266,17 @@ def test_what_programs_are_made_of_is_tried_in_every_way_that_seldom_has_a_turn(
     run_on(schedule, FIRST_ROUND + 30)
 
 
+def test_a_word_that_an_operator_was_not_given_before_has_a_turn_in_what_compiles():
+    names = ["lib.resize", "lib.resize", "lib.Resize", "lib.resize", "lib.sub"]
+    words = [{"nearest", "even"}, {"cubic"}, {"cubic", "even"}, {"area"}, {"area"}]
+    schedule = Schedule([], 0, sweep=True, last=False)
+    schedule.grow(names[:2], False, words=words[:2])
+    schedule.grow(names[2:], True, words=words[2:])
+    turns = [b.seed_index for b in run(schedule, 20, dull) if b.swept and not b.dtype]
+    assert sorted(turns) == [0, 1, 3, 4] and turns[-2:] == [1, 3], "beside the turn that each operator has by the seed that leads it"
+    assert not any(b.swept for b in run(Schedule(names, 0), 10, dull))
+
+
 def test_values_do_not_wait_for_turns_in_what_compiles():
     """Every design has begun before any operator is compiled in complex numbers, and some before half of them were compiled at all."""
     schedule = Schedule(APIS, 0, sweep=True, dear=True)

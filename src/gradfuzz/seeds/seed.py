@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from gradfuzz.program.model import DISCRETE
@@ -36,6 +37,11 @@ class Seed:
         """
         return json.dumps([_form(statement["expr"]) for statement in self.program["statements"] if "expr" in statement])
 
+    @property
+    def words(self) -> frozenset[str]:
+        """The words among the arguments of its calls."""
+        return frozenset(chain.from_iterable(_words(statement["expr"]) for statement in self.program["statements"] if "expr" in statement))
+
 
 def _form(node: Any) -> Any:
     if isinstance(node, dict):
@@ -43,6 +49,19 @@ def _form(node: Any) -> Any:
     if isinstance(node, list):
         return [_form(each) for each in node]
     return 0 if isinstance(node, (int, float)) and not isinstance(node, bool) else node
+
+
+def _words(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        for key, value in node.items():
+            if key == "kwargs":
+                yield from chain.from_iterable(_words(given) for _, given in value)
+            elif key not in ("call", "ref", "name", "float", "attr"):
+                yield from _words(value)
+    elif isinstance(node, list):
+        yield from chain.from_iterable(map(_words, node))
+    elif isinstance(node, str):
+        yield node
 
 
 def led(seeds: Iterable[Seed]) -> list[Seed]:

@@ -215,7 +215,7 @@ class Mutants:
             basic = self._basic() if last else []
             new = [*part, *basic]
             self.seeds += new
-            self.schedule.grow([s.api for s in new], last, ruled, len(basic), [s.form for s in new])
+            self.schedule.grow([s.api for s in new], last, ruled, len(basic), [s.form for s in new], [s.words for s in new])
         self.state.apis = len({s.api for s in self.seeds if self.config.shard.has(s.api)})
         self.state.unread = self.reading.missing / SHARDS
         if whole:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from bisect import bisect_right
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import islice, product, zip_longest
 from typing import Any
@@ -147,6 +147,8 @@ class Schedule:
         self._ruled: set[str] = set()  # operators that lead to a derivative rule of their own
         self._forms: dict[str, dict[str, int]] = defaultdict(dict)  # by API: the first seed of each form
         self._other_forms: deque[int] = deque()  # seeds of a form that has not been tried yet
+        self._words: dict[str, set[str]] = {}  # by operator: the words that its seeds so far give it
+        self._worded: list[int] = []  # seeds that give their operators a word that none before them did
         self._basic: list[int] = []  # seeds of what programs are made of
         self._turned: set[int] = set()  # seeds whose operators have had a turn in further ways
         self._aliases: list[int] = []  # seeds that lead further names of these: they are looked at once all operators are
@@ -174,10 +176,11 @@ class Schedule:
         self.grow(apis, last)
 
     def grow(
-        self, apis: Sequence[str], last: bool, ruled: Iterable[str] = (), basic: int = 0, forms: Sequence[str] = ()
+        self, apis: Sequence[str], last: bool, ruled: Iterable[str] = (), basic: int = 0, forms: Sequence[str] = (),
+        words: Sequence[Set[str]] = (),
     ) -> None:  # fmt: skip
         """More seeds. Those of the APIs `ruled` lead to rules that none before them did; the last `basic` are what programs are made of.
-        `forms`: how each of them calls its API.
+        `forms`: how each of them calls its API; `words`: those among its arguments.
 
         A first look at each new operator is planned at once, by one of its names that is for users, and the turns of some in further ways
         where those cost compilations; further names and the rest of the first round when the last seeds are known.
@@ -193,6 +196,7 @@ class Schedule:
                     self._own.append(api)
             self._by_api[api].append(index)
             self._forms[api].setdefault(forms[index - len(self.apis)] if forms else "", index)
+            self._hear(index, api, words[index - len(self.apis)] if words else ())
         self.apis += apis
         self._given = len(self.apis)
         self._ruled.update(map(self._names.operator, ruled))
@@ -205,6 +209,14 @@ class Schedule:
             self._energy = [1.0 if index in self._seen else UNSEEN for index in range(len(self.apis))]
             self._ends.append(len(self._first))
             self._whole = True
+
+    def _hear(self, index: int, api: str, words: Iterable[str]) -> None:
+        """Note whether a seed gives its operator a word that is new to it. The first one leads it, whatever its words."""
+        operator = self._names.operator(api)
+        known = self._words.setdefault(operator, set(words))
+        if not known.issuperset(words):
+            self._worded.append(index)
+            known.update(words)
 
     def _is_first(self, api: str) -> bool:
         """Whether an API is the first name of its operator that is for users."""
@@ -302,6 +314,8 @@ class Schedule:
             for index in swept:
                 self._plan(index, 0, SWEPT, swept=True, dtype=dtype)
                 self._values_of(islice(values, -(-len(leading) // len(swept))))
+            for index in self._worded if swept and not dtype else ():
+                self._plan(index, 0, SWEPT, swept=True)
             for index in () if dtype else self._swept_dearly(swept, chance):
                 self._plan(index, 0, SWEPT, swept=True, dear=True)
         self._values_of(values)
