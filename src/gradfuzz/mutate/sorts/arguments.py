@@ -11,7 +11,7 @@ from gradfuzz.program.model import Call, Expr, Let, Name, Program, Ref, Tensor, 
 from gradfuzz.targets.base.protocol import Parameter
 
 INFINITY = float("inf")  # an order of norms, a bound that is none
-# What is multiplied by a size and cut off, or kept in single precision, shows at no half; the second leaves sizes of one to four what they are.
+# What is multiplied by a size and cut off, or kept in single precision, shows at no half; the second leaves small sizes as they are.
 FRACTIONS = (0.7, 1.2)
 LONGER = 5  # than what samples have
 # Of a long list of literals, and of a call with dozens of options, so many are varied systematically.
