@@ -133,6 +133,12 @@ def test_two_causes_are_two(findings):
     assert len(bugs_of(findings[::-1])) > 1
 
 
+def test_one_message_through_a_helper_is_one_bug_whatever_others_show_through_it():
+    raising = [calling(name, "xlogy", callers=25, **RAISES) for name in ("ppf", "logpdf")]
+    others = [calling(name, "xlogy", kind="nonfinite", callers=25) for name in ("sin", "cos", "tan")]
+    assert len(bugs_of([*raising, *others])) == 1 + len(others)
+
+
 def test_two_wrong_functions_stay_two_however_many_call_them():
     found = bugs_of(
         [calling("sin"), calling("cos"), *(calling(f"f{n}", "sin") for n in range(5)), *(calling(f"g{n}", "cos") for n in range(5))]

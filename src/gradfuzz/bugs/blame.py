@@ -66,9 +66,9 @@ def _passed(finding: Finding) -> tuple[tuple[str, int], ...]:
 def helpers(findings: Sequence[Finding], symptoms: Mapping[int, tuple[str, ...]]) -> Iterator[list[int]]:
     """Positions of findings that have a symptom and a helper in common, such that the helper tells them from other findings.
 
-    `symptoms`: what shows of each finding. An error says the same words each time, so that nothing more is asked of its callers; a wrong
-    number is like any other, and its helper must be one that a good part of all public functions, or rules, that lead to it are wrong
-    with.
+    `symptoms`: what shows of each finding. An error says the same words each time, so that nothing more is asked of whoever uses the
+    helper; a wrong number is like any other, and its helper must be one that most of those found to use it are wrong with, and a good
+    part of all public functions, or rules, that lead to it.
     """
     using: dict[str, list[int]] = {}
     callers: dict[str, int] = {}
@@ -82,6 +82,6 @@ def helpers(findings: Sequence[Finding], symptoms: Mapping[int, tuple[str, ...]]
         for symptom in dict.fromkeys(symptoms[i] for i in users if i in symptoms):
             alike = [i for i in users if symptoms.get(i) == symptom]
             functions = {findings[i].rule or own(findings[i]) for i in alike}
-            telling = len(functions) > OF_THE_FOUND * len(everybody) and len(functions) > 1
-            if telling and (symptom[0] == "says" or len(functions) >= OF_ALL * callers[name]):
+            telling = len(functions) > OF_THE_FOUND * len(everybody) and len(functions) >= OF_ALL * callers[name]
+            if len(functions) > 1 and (symptom[0] == "says" or telling):
                 yield alike
