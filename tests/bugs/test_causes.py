@@ -356,6 +356,17 @@ def test_one_function_with_one_symptom_in_ways_that_are_made_alike_is_one_bug():
     assert len(bugs_of(own)) == 2  # a user's rule is what all of these have
 
 
+def test_a_function_that_raises_in_ways_that_are_made_alike_is_one_bug_whatever_it_says():
+    def raising(scenario, words, api="torch.put"):
+        return made(api, "status", [scenario], symptom=f"RuntimeError {words}")
+
+    both = [raising("batched reverse", "sizes must match"), raising("batched-inside forward", "an index is too large")]
+    assert len(bugs_of(both)) == 1
+    assert len(bugs_of([both[0], raising("inductor forward", "an index is too large")])) == 2
+    assert len(bugs_of([both[0], raising("forward", "an index is too large")])) == 2
+    assert len(bugs_of([both[0], raising("batched-inside forward", "an index is too large", "torch.kron")])) == 2
+
+
 def test_what_a_way_does_to_all_functions_is_one_bug():
     functions = ["torch.atleast_1d", "torch.meshgrid"]
     assert len(bugs_of([made(api, "way", ["written-functionalized reverse"]) for api in functions])) == 1

@@ -273,9 +273,10 @@ def ties(finding: Finding) -> Iterator[tuple[str, ...]]:
         yield from ((finding.target, "factor", factor, options, word) for word in words)
     if verdict.kind == MALFORMED and options and not finding.mutates:
         yield finding.target, "option", options, verdict.symptom
+    if cause == "way" or (cause == "says" and verdict.kind in (STATUS, INTERNAL)):
+        who, kind = run_together(subject(finding)), finding.kind if cause == "way" else "raises"  # each in other words
+        yield from ((finding.target, "kin", who, kind, part) for s in verdict.scenarios[:1] for part in kin(finding.target, s.way))
     if cause == "way":
-        who = run_together(subject(finding))
-        yield from ((finding.target, "kin", who, finding.kind, part) for s in verdict.scenarios[:1] for part in kin(finding.target, s.way))
         gathering = (s.way for s in verdict.scenarios[:1] if names_of(finding.target).way(s.way).gathers)
         yield from ((finding.target, "gathered", way) for way in gathering)
 
