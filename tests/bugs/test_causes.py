@@ -10,6 +10,10 @@ from gradfuzz.findings.landscape import Landscape
 from tests.bugs.made import made
 
 
+def way(scenario, api="tf.keras.ops.array_split", kind="value", **more):
+    return made(api, kind, [scenario], target="tensorflow", text=f'x = tensor((2,), "float64", listed([0.5, 2.0]))\ny = {api}(x)\n', **more)
+
+
 def refused(said, mode="reverse"):
     """A landscape in which one mode gives no number."""
     return Landscape({}, {}, {mode: said})
@@ -119,6 +123,9 @@ ONE = [
     ("modes of one formula, where reverse mode is forward mode transposed", [
         made("jax.numpy.sin", scenarios=["reverse"], target="jax", text='x = tensor((), "float64", full(0.5))\ny = jax.numpy.sin(x)\n'),
         made("jax.numpy.sin", "nonfinite", ["forward"], target="jax", text='x = tensor((), "float64", full(0.5))\ny = jax.numpy.sin(x)\n'),
+    ]),
+    ("modes of one formula, where forward mode differentiates what reverse mode calls", [
+        way("reverse", "tf.math.digamma", "precision", rule="Digamma"), way("forward", "tf.math.digamma", "precision", rule="Digamma"),
     ]),
     ("primitives and the functions they serve", [
         made("jax.lax.sin_p.bind", target="jax", text='x = tensor((), "float64", full(0.5))\ny = jax.numpy.sin(x)\n'),
@@ -339,10 +346,6 @@ def test_two_bugs_never_have_one_id(monkeypatch):
     assert all(find_bug(apart, bug.id) is bug for bug in apart)
     with pytest.raises(StoreError, match="could be any of"):
         find_bug(apart, one.id)
-
-
-def way(scenario, api="tf.keras.ops.array_split", kind="value", **more):
-    return made(api, kind, [scenario], target="tensorflow", text=f'x = tensor((2,), "float64", listed([0.5, 2.0]))\ny = {api}(x)\n', **more)
 
 
 def test_one_function_with_one_symptom_in_ways_that_are_made_alike_is_one_bug():
