@@ -376,6 +376,16 @@ def test_what_a_way_does_to_all_functions_is_one_bug():
     assert len(bugs_of([made(api, "way", ["written reverse"]) for api in functions])) == 2
     both = [made(functions[0], "way", ["written-functionalized reverse"]), made(functions[1], "way", ["written reverse"])]
     assert len(bugs_of(both)) == 2
+    lost, kept = (made(api, "way", ["written-functionalized reverse"]) for api in functions)
+    lost.verdict.detail["outputs"] = True
+    assert len(bugs_of([lost, kept])) == 2  # a derivative of the same outputs
+
+
+def test_one_message_is_no_bug_of_two_functions_since_one_of_them_calls_its_own_operator():
+    says = {"kind": "status", "scenarios": ["forward"], "symptom": "Trying to set a gradient of another size"}
+    unpacked = made("torch.lu_unpack", rules=("LinalgLuFactorExBackward0", "LuUnpackBackward0"), **says)
+    assert len(bugs_of([unpacked, made("torch.norm_except_dim", rule="NormBackward0", **says)])) == 2
+    assert len(bugs_of([unpacked, made("torch.linalg.lu_factor_ex", rule="LinalgLuFactorExBackward0", **says)])) == 1
 
 
 def test_a_way_that_differs_from_what_is_wrong_by_itself_shows_the_same_bug():

@@ -278,7 +278,12 @@ def ties(finding: Finding) -> Iterator[tuple[str, ...]]:
         yield from ((finding.target, "kin", who, kind, part) for s in verdict.scenarios[:1] for part in kin(finding.target, s.way))
     if cause == "way":
         gathering = (s.way for s in verdict.scenarios[:1] if names_of(finding.target).way(s.way).gathers)
-        yield from ((finding.target, "gathered", way) for way in gathering)
+        yield from ((finding.target, "gathered", way, str(outputs_differ(finding))) for way in gathering)
+
+
+def outputs_differ(finding: Finding) -> bool:
+    """Whether a way gives other outputs, and not another derivative of the same ones alone."""
+    return finding.kind == VALUE or bool(finding.verdict.detail.get("outputs"))
 
 
 def kin(target: str, way: str) -> set[str]:
@@ -406,8 +411,9 @@ def _one_operator(a: Finding, b: Finding) -> bool:
     names = names_of(a.target)
     words = run_together(f"{a.verdict.symptom} {b.verdict.symptom}".lower())
     ours, theirs = (run_together(subject(f)) for f in (a, b))
-    inside = {run_together(names.of_rule(rule)) for f in (a, b) if not f.rule for rule in f.rules}
-    return ours == theirs or bool(inside & {ours, theirs}) or any(len(name) >= TELLING and name in words for name in (ours, theirs))
+    within = ({run_together(names.of_rule(rule)) for rule in f.rules if not f.rule} for f in (b, a))
+    calling = any(name in inside for name, inside in zip((ours, theirs), within))
+    return ours == theirs or calling or any(len(name) >= TELLING and name in words for name in (ours, theirs))
 
 
 def _explained(a: Finding, b: Finding) -> bool:

@@ -116,7 +116,10 @@ def _check(trial: Trial, scenario: Scenario, own_rule: bool) -> list[Verdict]:
     found = _compare(trial, scenario, plain, outcome, way, own_rule) if scenario.modes else []
     if value is not None and value.outcome != AGREE:
         # Another function has another derivative as a rule, and who differentiates it wants to know of that first.
-        found = [replace(verdict, reason=f"{verdict.reason}, and so do its outputs") for verdict in found if verdict.is_finding]
+        found = [
+            replace(verdict, reason=f"{verdict.reason}, and so do its outputs", detail={**verdict.detail, "outputs": True})
+            for verdict in found if verdict.is_finding
+        ]  # fmt: skip
         if not found:
             return [value]
     return [replace(verdict, subject=ANY) for verdict in found] if way.of_its_own else found
