@@ -313,6 +313,18 @@ def test_densities_of_two_distributions_are_two_functions():
     assert len(bugs_of(pair)) == 2
 
 
+def test_functions_of_one_distribution_that_are_wrong_alike_at_ordinary_numbers_are_one_bug():
+    text = 'x = tensor((), "float64", full(0.5))\ny = jax.scipy.stats.{}(x)\n'
+
+    def shows(name, kind="nonfinite", **more):
+        return made(f"jax.scipy.stats.{name}", kind, target="jax", text=text.format(name), **{"ordinary": True, **more})
+
+    assert len(bugs_of([shows("pareto.pdf"), shows("pareto.logsf")])) == 1
+    assert len(bugs_of([shows("pareto.pdf"), shows("pareto.logsf", scenarios=["forward"])])) == 2
+    assert len(bugs_of([shows("pareto.pdf"), shows("pareto.logsf", "gradient")])) == 2
+    assert len(bugs_of([shows("pareto.pdf", ordinary=False), shows("pareto.logsf", ordinary=False)])) == 2  # each has its own ends
+
+
 @pytest.mark.parametrize("target", ["torch", "jax", "tensorflow"])
 def test_what_a_folder_says_of_names_is_used(target):
     names = names_of(target)

@@ -190,7 +190,12 @@ BOUNDS = (
     'b = tensor((2,), "float64", listed([1.0, 3.0]))\ny = jax.scipy.stats.truncnorm.sf(x, a, b)\n'
 )
 LU = 'x = tensor((2, 3), "float64", listed([{}]))\ny = jax.scipy.linalg.lu(x)\n'
+ODE = (
+    'x = tensor((), "float64", full(2.0))\nt = tensor((3,), "float64", listed([{}]))\n'
+    "y = jax.experimental.ode.odeint(jax.numpy.add, x, t)\n"
+)
 DOMAINS = [
+    ("jax", "jax.experimental.ode.odeint", ODE.format("0.1, 0.5, 0.9"), ODE.format("0.3, 0.8, 0.3"), "accuracy"),
     ("jax", "jax.scipy.stats.truncnorm.sf", BOUNDS.format("0.0, 2.0"),
      BOUNDS.format("2.0, 0.0"), "nonfinite"),
     ("jax", "jax.scipy.linalg.lu", LU.format("1.0, 2.0, 2.0, 2.0, 4.0, 5.0"), LU.format("1.0, 2.0, 3.0, 2.0, 4.0, 6.0"), "nonfinite"),

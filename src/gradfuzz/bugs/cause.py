@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import combinations, permutations
 
@@ -117,7 +117,7 @@ def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
         for i, j in zip(rest, rest[1:]):
             if root(i) != root(j) and (symptoms[i][0] == "says" or together(i, j)):
                 join(i, j)
-    for i, j in _kin_elsewhere(findings, symptoms, [root(i) for i in range(len(findings))]):
+    for i, j in _kin_elsewhere(findings, symptoms, [root(i) for i in range(len(findings))], explained):
         if shown(i).because == shown(j).because and root(i) != root(j):
             join(i, j)
     found: dict[int, list[Finding]] = {}
@@ -127,10 +127,12 @@ def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
 
 
 def _kin_elsewhere(
-    findings: Sequence[Finding], symptoms: Mapping[int, tuple[str, ...]], groups: Sequence[int]
+    findings: Sequence[Finding], symptoms: Mapping[int, tuple[str, ...]], groups: Sequence[int], explained: Collection[int]
 ) -> Iterator[tuple[int, int]]:  # fmt: skip
     """Two functions that one bug gathers by their rules or by a label, and that show one thing more alike: in one further way, or at
-    numbers of one sort, the same modes are wrong in both. Nobody has told that apart, as a label would."""
+    numbers of one sort, the same modes are wrong in both. Nobody has told that apart, as a label would. So do two of one distribution at
+    ordinary numbers, unless what one of them calls explains it: their formulas are made alike, and at others each has its own ends.
+    """
     bugs: dict[str, set[int]] = {}  # by function
     for finding, group in zip(findings, groups):
         if _is_of_numbers(finding) and not any(s.way for s in finding.verdict.scenarios):
@@ -141,8 +143,16 @@ def _kin_elsewhere(
             alike.setdefault(symptoms[i], []).append(i)
     for i, j in _pairs(alike.values()):
         ours, theirs = (bugs.get(run_together(subject(findings[n])), set()) for n in (i, j))
-        if (ours & theirs) - {groups[i], groups[j]}:
+        twins = _family(findings[i]) == _family(findings[j]) != "" and i not in explained and j not in explained
+        twins = twins and findings[i].ordinary is findings[j].ordinary is True
+        if twins or (ours & theirs) - {groups[i], groups[j]}:
             yield i, j
+
+
+def _family(finding: Finding) -> str:
+    """What several functions belong to by their names, a distribution; nothing where a function stands by itself."""
+    family, apart, _ = subject(finding).partition(".")
+    return family if apart and not finding.rule else ""
 
 
 def _is_of_numbers(finding: Finding) -> bool:

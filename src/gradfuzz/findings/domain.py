@@ -3,6 +3,7 @@
 {"below": 0.0, "above": 1.0}      a number is less than 0 or more than 1
 {"at_most": 0.0, "argument": 0}   a number of the call's first argument, or of the one of that name, is not positive
 {"crossed": [0, 2]}               a number of the first argument is above the third's
+{"unsorted": 2}                   numbers of the third argument do not increase from each to the next
 {"repeats": true}                 an integer comes twice among the numbers of one input
 {"repeated": true}                an integer comes twice among the numbers of all inputs
 {"binary": 0}                     every number of the first argument is 0 or 1
@@ -38,6 +39,7 @@ CONDITIONS = {
     "at_most",
     "argument",
     "crossed",
+    "unsorted",
     "repeats",
     "repeated",
     "binary",
@@ -107,6 +109,8 @@ def outside(program: Program, api: str, row: Mapping[str, Any]) -> bool:
     if "equal" in row:
         one, other = (_argument(program, api, position) for position in row["equal"])
         return bool(one.size and other.size) and bool(np.isin(one, other).any())
+    if "unsorted" in row:
+        return bool((np.diff(_argument(program, api, row["unsorted"])) <= 0).any())
     if "crossed" in row:
         low, high = (_argument(program, api, position) for position in row["crossed"])
         try:

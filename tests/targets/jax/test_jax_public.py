@@ -1,9 +1,11 @@
-"""Findings are named after what people call: a primitive's bind gives way to the public function that shows the same."""
+"""Findings are what people call: a primitive's bind gives way to the public function that shows the same, odd numbers to a domain's own."""
 
 import pytest
 
+from gradfuzz.findings.inside.presentable import presentable
 from gradfuzz.findings.inside.public import public
 from gradfuzz.program import parse, to_text
+from gradfuzz.program.values import materialise
 
 X = 'x = tensor((2,), "float64", listed([1.0, 2.0]))\n'
 CASES = [
@@ -27,3 +29,12 @@ def test_it_stays_where_no_other_name_shows_it(jax_target):
 def test_what_is_public_is_left_alone(jax_target):
     program = parse(f"{X}y = jax.numpy.sin(x)\n", jax_target.language)
     assert public(jax_target, program.api, program, lambda p: True) == (program.api, program)
+
+
+def test_probabilities_are_between_zero_and_one_where_that_shows_it(jax_target):
+    text = 'k = tensor((2,), "float64", listed([2.0, 3.0]))\np = tensor((2,), "float64", listed([2.0, 3.0]), grad=False)\ny = {}(k, 2, p)\n'
+    program = parse(text.format("jax.scipy.stats.nbinom.pmf"), jax_target.language)
+    shown = presentable(jax_target, program.api, program, lambda p: True)
+    assert ((materialise(shown.inputs["p"]) > 0) & (materialise(shown.inputs["p"]) < 1)).all()
+    assert shown.inputs["k"] == program.inputs["k"]
+    assert presentable(jax_target, program.api, program, lambda p: materialise(p.inputs["p"]).max() > 1) is program

@@ -6,7 +6,7 @@ Shrinking stops at what is smallest. What is tried here is larger, and taken if 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from itertools import product
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from gradfuzz.findings.inside.controls import separated
 from gradfuzz.findings.inside.documented import says
+from gradfuzz.findings.inside.neighbours import shares_of_one
 from gradfuzz.findings.inside.shrink import Predicate, tried
 from gradfuzz.program.model import DISCRETE, Call, Let, Program, Tensor, Values
 from gradfuzz.program.values import materialise
@@ -40,7 +41,7 @@ def presentable(target: Target, api: str, program: Program, shows: Predicate) ->
     program = next(filter(holds, _larger(program)), program)
     if says(target, api, TRIANGULAR):
         program = next(filter(holds, _triangular(program)), program)
-    return program
+    return next(filter(holds, _within_one(program, shares_of_one(target, program))), program)
 
 
 def _alone(program: Program, shows: Predicate) -> Program:
@@ -93,6 +94,17 @@ def in_shape(recipe: Tensor, shape: tuple[int, ...]) -> Tensor:
     if recipe.dtype in DISCRETE:
         return replace(recipe, shape=shape, values=Values("listed", (tuple(range(size)),)))
     return replace(recipe, shape=shape, values=Values("listed", (tuple((first + np.arange(size)).tolist()),)))
+
+
+def _within_one(program: Program, shares: Collection[str]) -> Iterator[Program]:
+    """Probabilities between zero and one: elsewhere there is no such distribution, and nobody would look at what it shows."""
+    outer = {
+        name: recipe for name, recipe in program.inputs.items()
+        if name in shares and recipe.dtype not in DISCRETE and ((n := materialise(recipe).real) <= 0).any() | (n >= 1).any()
+    }  # fmt: skip
+    if outer:
+        spread = {name: (np.arange(1, r.elements + 1) / (r.elements + 1)).tolist() for name, r in outer.items()}
+        yield program.with_inputs({name: replace(r, values=Values("listed", (tuple(spread[name]),))) for name, r in outer.items()})
 
 
 def _triangular(program: Program) -> Iterator[Program]:
