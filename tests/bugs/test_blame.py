@@ -139,6 +139,21 @@ def test_one_message_through_a_helper_is_one_bug_whatever_others_show_through_it
     assert len(bugs_of([*raising, *others])) == 1 + len(others)
 
 
+def test_what_calls_a_function_that_raises_and_raises_itself_is_one_bug_whatever_each_says():
+    raising = [calling("xlogy", **RAISES), calling("ppf", "xlogy", callers=25, **{**RAISES, "symptom": "Error no such type"})]
+    assert len(bugs_of(raising)) == 1
+    elsewhere = calling("ppf", "xlogy", callers=25, **{**RAISES, "symptom": "Error no such type", "scenarios": ["forward"]})
+    assert len(bugs_of([raising[0], elsewhere])) == 2
+    assert len(bugs_of([raising[0], calling("ppf", "exp", **{**RAISES, "symptom": "Error no such type"})])) == 2
+
+
+def test_what_is_by_design_of_a_function_says_nothing_of_its_helper():
+    label = Label("by-design", "There is no such number.", "https://a")
+    wrong = [calling(name, "igamma", callers=5, kind="nonfinite") for name in ("cdf", "sf")]
+    others = [calling(name, "igamma", callers=5, kind="nonfinite", label=label, scenarios=["forward"]) for name in ("sin", "cos", "tan")]
+    assert len(bugs_of([*wrong, *others])) - len(bugs_of(others)) == 1
+
+
 def test_two_wrong_functions_stay_two_however_many_call_them():
     found = bugs_of(
         [calling("sin"), calling("cos"), *(calling(f"f{n}", "sin") for n in range(5)), *(calling(f"g{n}", "cos") for n in range(5))]

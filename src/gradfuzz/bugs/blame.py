@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.inside.calls import MOST_CALLERS
+from gradfuzz.findings.labels import BY_DESIGN
 from gradfuzz.program.model import Name, walk
 
 # Of the public functions that lead to a helper, and of those among the findings, at least these parts show what it is blamed for: the
@@ -78,7 +79,9 @@ def helpers(findings: Sequence[Finding], symptoms: Mapping[int, tuple[str, ...]]
                 using.setdefault(name, []).append(i)
                 callers[name] = count
     for name, users in using.items():
-        everybody = {findings[i].rule or own(findings[i]) for i in users} | {own(f) for f in findings if own(f) == name}
+        # What is by design of a function says nothing of its helper.
+        others = (findings[i] for i in users if findings[i].label_name != BY_DESIGN)
+        everybody = {f.rule or own(f) for f in others} | {own(f) for f in findings if own(f) == name}
         for symptom in dict.fromkeys(symptoms[i] for i in users if i in symptoms):
             alike = [i for i in users if symptoms.get(i) == symptom]
             functions = {findings[i].rule or own(findings[i]) for i in alike}

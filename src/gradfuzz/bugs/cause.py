@@ -81,6 +81,12 @@ def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
         fits = GRADES.index(ours) >= GRADES.index(theirs) and (theirs is ours or theirs not in (REGION, POINT))
         return fits and root(i) != root(j) and _one_symptom(findings[i], findings[j]) and together(i, j)
 
+    def raises_too(i: int, j: int) -> bool:
+        """Whether both raise, in words of their own: what a function meets inside of another is told by the first that minds."""
+        one, other = findings[i], findings[j]
+        alike = one.verdict.kind == other.verdict.kind == STATUS and one.label == other.label
+        return alike and shown(i) == shown(j) and not any(s.way for s in one.verdict.scenarios) and root(i) != root(j)
+
     def at_work(key: tuple[str, ...], j: int) -> bool:
         """Whether what is wrong with an operator shows in what is made of it: in a good part of the functions that were found to call it.
 
@@ -101,7 +107,7 @@ def gathered(findings: Sequence[Finding]) -> list[list[Finding]]:
                 if explains(i, j) and operates(key, j):
                     parts.setdefault(root(i), set()).add(root(j))
         for i, j in called(findings):
-            if explains(i, j) and _explains(findings[j].verdict, findings[i].verdict):
+            if (explains(i, j) or raises_too(i, j)) and _explains(findings[j].verdict, findings[i].verdict):
                 parts.setdefault(root(i), set()).add(root(j))
         explained |= {i for i in range(len(findings)) if root(i) in parts}
         # Of two operators that are wrong nobody knows which it is: and they are two bugs, whoever calls both.
