@@ -3,6 +3,7 @@
 {"below": 0.0, "above": 1.0}      a number is less than 0 or more than 1
 {"at_most": 0.0, "argument": 0}   a number of the call's first argument, or of the one of that name, is not positive
 {"crossed": [0, 2]}               a number of the first argument is above the third's
+{"moving": ["low", "high"]}       all that is differentiated stands in the arguments of these names, or positions
 {"unsorted": 2}                   numbers of the third argument do not increase from each to the next
 {"repeats": true}                 an integer comes twice among the numbers of one input
 {"repeated": true}                an integer comes twice among the numbers of all inputs
@@ -39,6 +40,7 @@ CONDITIONS = {
     "at_most",
     "argument",
     "crossed",
+    "moving",
     "unsorted",
     "repeats",
     "repeated",
@@ -109,6 +111,10 @@ def outside(program: Program, api: str, row: Mapping[str, Any]) -> bool:
     if "equal" in row:
         one, other = (_argument(program, api, position) for position in row["equal"])
         return bool(one.size and other.size) and bool(np.isin(one, other).any())
+    if "moving" in row:
+        given = [_given(program, api, position) for position in row["moving"]]
+        moving = {name for name, recipe in program.inputs.items() if recipe.differentiable}
+        return bool(moving) and moving <= {g.name for g in given if isinstance(g, Ref)}
     if "unsorted" in row:
         return bool((np.diff(_argument(program, api, row["unsorted"])) <= 0).any())
     if "crossed" in row:
