@@ -199,7 +199,8 @@ TRUNCATED = (
     "y = tf.random.stateless_parameterized_truncated_normal(shape=[2], seed=[3, 5], means=m, maxvals=b)\n"
 )
 DOMAINS = [
-    ("tensorflow", "tf.random.stateless_parameterized_truncated_normal", TRUNCATED.format("", ""), TRUNCATED.format(", grad=False", ""), "gradient"),
+    ("tensorflow", "tf.random.stateless_parameterized_truncated_normal",
+     TRUNCATED.format("", ""), TRUNCATED.format(", grad=False", ""), "gradient"),
     ("jax", "jax.experimental.ode.odeint", ODE.format("0.1, 0.5, 0.9"), ODE.format("0.3, 0.8, 0.3"), "accuracy"),
     ("jax", "jax.scipy.stats.truncnorm.sf", BOUNDS.format("0.0, 2.0"),
      BOUNDS.format("2.0, 0.0"), "nonfinite"),
