@@ -150,30 +150,6 @@ def _once(function: Many, key: Any, make: Callable[[Callable[[Tensors, Tensors],
 
 def compiled_shapeless(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
     """The whole derivative by XLA, from a trace that knows no sizes: they are bounded and padded when it runs."""
-    traced, fixed = _traced_shapeless(function, xs, modes, us, v)
-    outputs, result = traced(tuple(xs), tuple(tuple(u) for u in us), tuple(v), tuple(fixed))
-    return outputs, result
-
-
-def compiled_again(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
-    """The same call again: the same, where it was called with other shapes before."""
-    traced, fixed = _traced_shapeless(function, xs, modes, us, v)
-    for size in sorted({n for x in xs for n in x.shape if n}, reverse=True)[:MOST_SHAPES]:
-        others = tf.nest.map_structure(
-            lambda a, size=size: tf.tile(a, [2 if n == size else 1 for n in a.shape]), (tuple(xs), tuple(tuple(u) for u in us))
-        )
-        try:
-            weights = tuple(tf.ones_like(o) for o in function(list(others[0])))
-        except Exception:  # it does not take them
-            continue
-        traced(*others, weights, tuple(fixed))
-        outputs, result = traced(tuple(xs), tuple(tuple(u) for u in us), tuple(v), tuple(fixed))
-        return outputs, result
-    raise NotImplementedError("it takes no other shapes")
-
-
-def _traced_shapeless(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Tensors]:
-    """The derivative in a trace that knows no sizes, for XLA, and what it needs beside."""
     given = (tuple(xs), tuple(tuple(u) for u in us), tuple(v))
     fixed = function.fixed if isinstance(function, OfPlan) else ()
     unknown = tf.nest.map_structure(lambda a: tf.TensorSpec([None] * a.shape.rank, a.dtype), given)
@@ -187,7 +163,8 @@ def _traced_shapeless(function: Many, xs: Tensors, modes: Modes, us: Sequence[Te
 
     traced, fixed = _once(function, modes, make)
     _needs_no_sizes(traced)
-    return traced, fixed
+    outputs, result = traced(*given, tuple(fixed))
+    return outputs, result
 
 
 def assigned(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
@@ -255,11 +232,6 @@ def _looped(function: Many, xs: Tensors) -> Any:
     outputs = [tf.zeros_like(o) for o in function(xs)]
     state = tf.while_loop(lambda i, *_: i < 1, lambda i, *_: (i + 1, *function(xs)), (tf.constant(0), *outputs))
     return state[1:]
-
-
-def _looped_vectorized(function: Many, xs: Tensors) -> Any:
-    """The same of a `tf.vectorized_map`: a loop around what is one."""
-    return _looped(lambda inputs: _vectorized_inside(function, inputs), xs)
 
 
 def _kept(function: Many, xs: Tensors) -> Any:
@@ -352,8 +324,6 @@ WAYS: dict[str, Derivative] = {
     "ragged": _around(_ragged),
     "shapeless": _around(_shapeless),
     "compiled-shapeless": compiled_shapeless,
-    "compiled-again": compiled_again,
-    "looped-vectorized": _around(_looped_vectorized),
     "again": again,
     "assigned": assigned,
     "variables": variables,
@@ -365,16 +335,6 @@ WAYS.update({f"{COMPILED}-{name}": WAYS[name] for name in WITHIN_XLA})
 RULED = (EAGER, COMPILED, COMPILED_INSIDE, "symbolic", "vectorized", "vectorized-inside", "recomputed", "looped", "switched")
 WAYS.update({"rule": _ruled(derivative), **{f"rule-{name}": _ruled(WAYS[name]) for name in RULED}})
 # Those that have no graph around them, those of them that need none inside either, and those that XLA compiles.
-BY_HAND = (
-    EAGER,
-    COMPILED_INSIDE,
-    "compiled-shapeless",
-    "compiled-again",
-    "again",
-    "assigned",
-    "variables",
-    f"rule-{EAGER}",
-    f"rule-{COMPILED_INSIDE}",
-)
+BY_HAND = (EAGER, COMPILED_INSIDE, "compiled-shapeless", "again", "assigned", "variables", f"rule-{EAGER}", f"rule-{COMPILED_INSIDE}")
 WITHOUT_GRAPH = (EAGER, "assigned", "variables", f"rule-{EAGER}", PERSISTENT)
 BY_XLA = (COMPILED, f"rule-{COMPILED}", *(f"{COMPILED}-{name}" for name in WITHIN_XLA))
