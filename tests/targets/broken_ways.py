@@ -15,6 +15,7 @@ BROKEN = {
         "compiled-drawn": "https://github.com/pytorch/pytorch/issues/190758",
         "compiled-broken": "https://github.com/pytorch/pytorch/issues/185829",
         "compiled-batched-jacobian": "https://github.com/pytorch/pytorch/issues/183015",
+        "detour-padded": "https://github.com/pytorch/pytorch/issues/145837",
         "compiled-turned": "docs/found/ways-torch-2.13.0.md",
         "turned-inductor": "docs/found/ways-torch-2.13.0.md",
     },

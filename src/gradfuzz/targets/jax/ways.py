@@ -207,10 +207,14 @@ def _loops(primals: Any, tangents: Any) -> Any:
 
 
 def _ruled(rule: Callable[[Any], Any], way: Derivative) -> Derivative:
-    """The way at F with the rule behind it, the derivative divided by SCALE."""
+    """The way at F with the rule behind it, the derivative divided by SCALE. What can be done with F can be done with the rule as well."""
 
     def run(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
-        outputs, result = way(whole(function).behind(rule), xs, modes, us, v)
+        try:
+            outputs, result = way(whole(function).behind(rule), xs, modes, us, v)
+        except NotImplementedError as error:
+            way(function, xs, modes, us, v)  # it may be F that cannot
+            raise RuntimeError("with a rule of a user's own it cannot be done, and without one it can") from error
         return outputs, result if not modes else tuple(r / SCALE for r in result)
 
     return run

@@ -15,9 +15,8 @@ Detour = Callable[[torch.Tensor], torch.Tensor]
 
 
 def padded(x: torch.Tensor) -> torch.Tensor:
-    """Rows of their own, padded, cut again to what they were."""
-    nested = _nested(x)
-    wide = torch.nested.to_padded_tensor(nested, 0.0)
+    """Rows of their own, padded by one more than they need, cut again to what they were, without the gaps."""
+    wide = torch.nn.functional.pad(torch.nested.to_padded_tensor(_nested(x), 0.0), [0, 0] * (x.dim() - 2) + [0, 1])
     lengths = torch.full((len(x),), x.shape[1], dtype=torch.int64)
     cut = torch.nested.narrow(wide, 1, 0, lengths, layout=torch.jagged).contiguous()
     return cut.values().reshape(x.shape)
