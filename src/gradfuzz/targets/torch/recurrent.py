@@ -20,41 +20,43 @@ if TYPE_CHECKING:
 TURNS, LESS = 3, 0.25
 
 Call = Callable[..., tuple[torch.Tensor, ...]]
-# Takes F, a weight and F's inputs; gives what each turn carried (or the last one alone), an output each.
-Loop = Callable[[Call, torch.Tensor, Tensors], Sequence[torch.Tensor]]
+# Takes F, a weight, F's inputs and what another loop gave; gives what each turn carried (or the last one alone), an output each.
+Loop = Callable[[Call, torch.Tensor, Tensors, Tensors], Sequence[torch.Tensor]]
 
 
-def _turn(call: Call, weight: torch.Tensor, given: Tensors, carried: Tensors, factor: Any) -> tuple[torch.Tensor, ...]:
+def _turn(call: Call, weight: torch.Tensor, given: Tensors, carried: Tensors, factor: Any, more: Tensors = ()) -> tuple[torch.Tensor, ...]:
     """One turn: F at inputs that are scaled, and what was carried, through a function whose output the backward pass needs."""
     outputs = call(*[x * factor if x.is_floating_point() or x.is_complex() else x for x in given])
-    return tuple(torch.tanh(c * weight) + o for c, o in zip(carried, outputs))
+    after = tuple(torch.tanh(c * weight) + o for c, o in zip(carried, outputs))
+    return tuple(a + m for a, m in zip(after, more)) if more else after
 
 
-def by_hand(call: Call, weight: torch.Tensor, given: Tensors) -> list[list[torch.Tensor]]:
+def by_hand(call: Call, weight: torch.Tensor, given: Tensors, before: Tensors = ()) -> list[list[torch.Tensor]]:
     """Python's own loop: what each turn carries."""
     carried: Tensors = [torch.zeros_like(o) for o in call(*given)]
     turns = []
     for turn in range(TURNS):
-        carried = _turn(call, weight, given, carried, 1 - LESS * turn)
+        carried = _turn(call, weight, given, carried, 1 - LESS * turn, [b[turn] for b in before])
         turns.append(list(carried))
     return turns
 
 
-def scanned(call: Call, weight: torch.Tensor, given: Tensors) -> Sequence[torch.Tensor]:
-    """`scan`; it closes over the weight and F's inputs, and carries zeros at first, which have no gradient."""
+def scanned(call: Call, weight: torch.Tensor, given: Tensors, before: Tensors = ()) -> Sequence[torch.Tensor]:
+    """`scan` over what another gave, closing over the weight and F's inputs; it carries zeros at first, which have no gradient."""
     from torch._higher_order_ops.scan import scan
 
     start = tuple(torch.zeros_like(o.detach()) for o in call(*given))
 
-    def step(carried: Any, factor: torch.Tensor) -> Any:
-        after = _turn(call, weight, given, carried, factor)
+    def step(carried: Any, now: Any) -> Any:
+        after = _turn(call, weight, given, carried, now[0], now[1:])
         return after, tuple(c.clone() for c in after)
 
-    found: Sequence[torch.Tensor] = scan(step, start, 1 - LESS * torch.arange(TURNS, dtype=given[0].real.dtype))[1]
+    factors = 1 - LESS * torch.arange(TURNS, dtype=given[0].real.dtype)
+    found: Sequence[torch.Tensor] = scan(step, start, (factors, *before))[1]
     return found
 
 
-def associated(call: Call, weight: torch.Tensor, given: Tensors) -> Sequence[torch.Tensor]:
+def associated(call: Call, weight: torch.Tensor, given: Tensors, before: Tensors = ()) -> Sequence[torch.Tensor]:
     """`associative_scan` of maps c -> a c + b, of which the second part alone is wanted."""
     from torch._higher_order_ops.associative_scan import associative_scan
 
@@ -71,7 +73,7 @@ def associated(call: Call, weight: torch.Tensor, given: Tensors) -> Sequence[tor
     return found
 
 
-def associated_by_hand(call: Call, weight: torch.Tensor, given: Tensors) -> list[list[torch.Tensor]]:
+def associated_by_hand(call: Call, weight: torch.Tensor, given: Tensors, before: Tensors = ()) -> list[list[torch.Tensor]]:
     """The same by Python's own loop."""
     carried: Tensors = [torch.zeros_like(o) for o in call(*given)]
     turns = []
@@ -83,7 +85,7 @@ def associated_by_hand(call: Call, weight: torch.Tensor, given: Tensors) -> list
     return turns
 
 
-def turned(call: Call, weight: torch.Tensor, given: Tensors) -> Sequence[torch.Tensor]:
+def turned(call: Call, weight: torch.Tensor, given: Tensors, before: Tensors = ()) -> Sequence[torch.Tensor]:
     """`while_loop`, which gives what the last turn carried."""
     start = tuple(torch.zeros_like(o) for o in call(*given))
 
@@ -95,7 +97,7 @@ def turned(call: Call, weight: torch.Tensor, given: Tensors) -> Sequence[torch.T
 
 
 def recurrent(loop: Loop, usual: Callable[..., list[list[torch.Tensor]]], backend: str = AROUND, layers: int = 1) -> Any:
-    """F, and what a compiled loop adds to Python's own: nothing. `layers`: another loop goes over what the one before it gave."""
+    """F, and what a compiled loop adds to Python's own: nothing. `layers`: each loop goes over what the one before it gave."""
 
     def make(point: TorchPoint) -> Function:
         check(point)
@@ -103,33 +105,32 @@ def recurrent(loop: Loop, usual: Callable[..., list[list[torch.Tensor]]], backen
             raise NotImplementedError("it writes to what every turn needs") if point.mutates else NestingUnsupported("no loops of its own")
         count = len(point.leaves)
 
-        def first_turns(one: Loop, tensors: Tensors) -> list[torch.Tensor]:
-            """Sums over all turns: with more layers, of the loop over F's inputs scaled by what came before."""
+        def total(one: Loop, tensors: Tensors) -> list[torch.Tensor]:
+            """Sums over all turns of the last loop."""
             xs, others = list(tensors[:count]), tensors[count:]
             weight = torch.cos(xs[0].real.sum())
-            total: list[torch.Tensor] = []
+            turns: Sequence[torch.Tensor] = ()
             for _ in range(layers):
-                total = [turns.sum(0) for turns in one(lambda *z: point.of_tensors(*z, *others), weight, xs)]
-                weight = weight + torch.sin(total[0].real.sum())
-            return total
+                turns = one(lambda *z: point.of_tensors(*z, *others), weight, xs, turns)
+            return [turn.sum(0) for turn in turns]
 
-        def python(call: Call, weight: torch.Tensor, given: Tensors) -> list[torch.Tensor]:
-            turns = usual(call, weight, given)
+        def python(call: Call, weight: torch.Tensor, given: Tensors, before: Tensors) -> list[torch.Tensor]:
+            turns = usual(call, weight, given, before)
             return [torch.stack(o) if loop is not turned else o[-1][None] for o in map(list, zip(*turns))]
 
         with torch.no_grad():
-            if not all(bool(torch.isfinite(o).all()) for o in first_turns(python, [*point.leaves, *point.others()])):
+            if not all(bool(torch.isfinite(o).all()) for o in total(python, [*point.leaves, *point.others()])):
                 raise NotImplementedError("it is not defined nearer to zero")
 
         def inside(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
-            return tuple(first_turns(loop, tensors))
+            return tuple(total(loop, tensors))
 
         what = ("recurrent", loop.__name__, backend, layers)
         compiled = KEPT.function(point, what, lambda: torch.compile(inside, backend=backend, fullgraph=True, dynamic=False))
 
         def both(xs: Tensors) -> list[torch.Tensor]:
             tensors = [*xs, *point.others()]
-            return [o + (b - a) for o, a, b in zip(point.function(xs), first_turns(python, tensors), saying(compiled, *tensors))]
+            return [o + (b - a) for o, a, b in zip(point.function(xs), total(python, tensors), saying(compiled, *tensors))]
 
         return both
 
