@@ -225,19 +225,24 @@ def vmap_of_grad(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], 
 
 
 def vmap_of_jacobian(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Found:
-    """The same of two Jacobians, or Hessians, which are batches of derivatives themselves."""
-    return _vmap_of(jacobian, point, xs, modes, us, v)
+    """The same of Jacobians or Hessians, which are batches of derivatives themselves; of several inputs the first alone has a batch."""
+    return _vmap_of(jacobian, point, xs, modes, us, v, 1)
 
 
-def _vmap_of(derivative: Callable[..., Found], point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Found:
+def _vmap_of(
+    derivative: Callable[..., Found], point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors, some: int | None = None
+) -> Found:  # fmt: skip
     _needed("vmap")
 
     def one(xs: Any, us: Any, v: Any) -> Any:
         outputs, result = derivative(point, xs, modes, us, v)
         return tuple(outputs or ()), tuple(result)
 
-    batch = _paired(tuple(xs)), tuple(_paired(tuple(u)) for u in us), _paired(tuple(v))
-    outputs, result = functional.vmap(one, randomness="same")(*batch)
+    count = len(xs) if some is None else some
+    batch = tuple((*_paired(tuple(part[:count])), *part[count:]) for part in (xs, *us))
+    axes = tuple(0 if k < count else None for k in range(len(xs)))
+    mapped = functional.vmap(one, in_dims=(axes, tuple(axes for _ in us), 0), randomness="same")
+    outputs, result = mapped(batch[0], batch[1:], _paired(tuple(v)))
     return [o[0] for o in outputs] or None, [r[0] for r in result]
 
 
