@@ -223,6 +223,7 @@ def thawed(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: V
         raise NotImplementedError("parameters have gradients in reverse mode")
     if point.mutates:
         raise NotImplementedError("parameters are not written to")
+    check_follows(point.program, xs)
     module = KEPT.function(point, ("thawed",), lambda: _Holding(point.of_tensors, xs))
     for parameter, x in zip(module.held, xs):
         parameter.requires_grad_(False).copy_(x)

@@ -31,6 +31,11 @@ def _turn(call: Call, weight: torch.Tensor, given: Tensors, carried: Tensors, fa
     return tuple(a + m for a, m in zip(after, more)) if more else after
 
 
+def _apart(outputs: Tensors) -> tuple[torch.Tensor, ...]:
+    """What is carried lies in memory like what it began with: without gaps."""
+    return tuple(o.clone(memory_format=torch.contiguous_format) for o in outputs)
+
+
 def by_hand(call: Call, weight: torch.Tensor, given: Tensors, before: Tensors = ()) -> list[list[torch.Tensor]]:
     """Python's own loop: what each turn carries."""
     carried: Tensors = [torch.zeros_like(o) for o in call(*given)]
@@ -111,16 +116,20 @@ def recurrent(loop: Loop, usual: Callable[..., list[list[torch.Tensor]]], backen
             weight = torch.cos(xs[0].real.sum())
             turns: Sequence[torch.Tensor] = ()
             for _ in range(layers):
-                turns = one(lambda *z: point.of_tensors(*z, *others), weight, xs, turns)
+                turns = one(lambda *z: _apart(point.of_tensors(*z, *others)), weight, xs, turns)
             return [turn.sum(0) for turn in turns]
 
         def python(call: Call, weight: torch.Tensor, given: Tensors, before: Tensors) -> list[torch.Tensor]:
             turns = usual(call, weight, given, before)
             return [torch.stack(o) if loop is not turned else o[-1][None] for o in map(list, zip(*turns))]
 
-        with torch.no_grad():
-            if not all(bool(torch.isfinite(o).all()) for o in total(python, [*point.leaves, *point.others()])):
-                raise NotImplementedError("it is not defined nearer to zero")
+        try:
+            with torch.no_grad():
+                plain = total(python, [*point.leaves, *point.others()])
+        except Exception as error:
+            raise NotImplementedError(f"it does not take what is nearer to zero: {type(error).__name__}") from None
+        if not all(bool(torch.isfinite(o).all()) for o in plain):
+            raise NotImplementedError("it is not defined nearer to zero")
 
         def inside(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
             return tuple(total(loop, tensors))
