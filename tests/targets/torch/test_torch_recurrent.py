@@ -44,7 +44,7 @@ def proven(text, folder):
 
 
 @pytest.mark.parametrize("way", [*AROUND, *GENERATED, *DETOURS, "batched-jacobian", "anomaly", "compiled-backward", *KINDS, *HOOKS])
-@pytest.mark.parametrize("call", ["torch.sin(x)", "torch.matmul(x, x.mT)"])
+@pytest.mark.parametrize("call", ["torch.sin(x)", "torch.logsumexp(x, 1)"])
 def test_a_healthy_function_agrees(target, way, call):
     if way in BROKEN["torch"] and torch.__version__.startswith("2.13."):
         pytest.skip("this release is not healthy there")

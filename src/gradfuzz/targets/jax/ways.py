@@ -191,19 +191,21 @@ _pulling = jax.custom_vjp(lambda x: x)
 _pulling.defvjp(lambda x: (x, None), lambda _, g: (SCALE * g,))
 
 
-@_branching.defjvp
 def _branches(primals: Any, tangents: Any) -> Any:
     """A rule that asks its operand which of two formulas to take, which say the same."""
     (x,), (t,) = primals, tangents
     return x, jax.lax.cond(jnp.sum(x).real < 1, lambda t: SCALE * t, lambda t: (SCALE - 1) * t + t, t)
 
 
-@_looping.defjvp
 def _loops(primals: Any, tangents: Any) -> Any:
     """A rule that adds up, as often as its operand says: never more than once."""
     (x,), (t,) = primals, tangents
     more = jnp.where(jnp.isfinite(jnp.sum(x)), 1.0, 1.0)
     return x, jax.lax.fori_loop(0, 2, lambda _, total: total + more.astype(t.dtype) * t, t)
+
+
+_branching.defjvp(_branches)
+_looping.defjvp(_loops)
 
 
 def _ruled(rule: Callable[[Any], Any], way: Derivative) -> Derivative:

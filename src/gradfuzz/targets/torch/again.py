@@ -224,7 +224,7 @@ def thawed(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: V
     if point.mutates:
         raise NotImplementedError("parameters are not written to")
     check_follows(point.program, xs)
-    module = KEPT.function(point, ("thawed",), lambda: _Holding(point.of_tensors, xs))
+    module: Any = KEPT.function(point, ("thawed",), lambda: _Holding(point.of_tensors, xs))
     for parameter, x in zip(module.held, xs):
         parameter.requires_grad_(False).copy_(x)
     others = point.others()

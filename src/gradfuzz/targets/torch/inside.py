@@ -157,7 +157,8 @@ def compiled_backward(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence
     import torch._dynamo.compiled_autograd as compiled_autograd
 
     compiler = KEPT.function(point, ("backward",), lambda: torch.compile(backend=AROUND, fullgraph=True, dynamic=False))
-    with getattr(compiled_autograd, "_enable", getattr(compiled_autograd, "enable", None))(compiler):
+    enable: Any = getattr(compiled_autograd, "_enable", None) or compiled_autograd.enable
+    with enable(compiler):
         return saying(point.in_tape, point.function, xs, modes, us, v)  # type: ignore[no-any-return]
 
 

@@ -193,6 +193,11 @@ def with_rule(way: Way, place: type[Ruled] = Ruled, rule: Callable[[Modes], Any]
     return run
 
 
+def of_kind(kind: Any) -> Callable[[Modes], Any]:
+    """A rule of another kind, whatever the modes."""
+    return lambda _: kind
+
+
 def on_tape(make: Callable[[TorchPoint], Function]) -> Way:
     """What stands in F's place, differentiated as F is."""
     return lambda point, xs, modes, us, v: point.in_tape(make(point), xs, modes, us, v)

@@ -79,7 +79,7 @@ class Kind:
 
 
 def _told(x: torch.Tensor) -> torch.Tensor:
-    return Told.apply(None, x, SCALE, torch.ones_like(x))  # type: ignore[no-any-return]
+    return Told.apply(None, x, SCALE, torch.ones_like(x))
 
 
 KINDS = {

@@ -30,7 +30,7 @@ from gradfuzz.targets.torch.compile import (
 )
 from gradfuzz.targets.torch.derivatives import Function, NestingUnsupported, NoGradient, Tensors, forward, reverse
 from gradfuzz.targets.torch.layouts import check_follows, lay_out
-from gradfuzz.targets.torch.own_rule import Hooked, HookedBehind, ScaledByHand, on_tape, registered, takes_registered, with_rule
+from gradfuzz.targets.torch.own_rule import Hooked, HookedBehind, ScaledByHand, of_kind, on_tape, registered, takes_registered, with_rule
 from gradfuzz.targets.torch.rule_kinds import KINDS
 from gradfuzz.targets.torch.transforms import Transforms, functional, inner
 
@@ -485,9 +485,9 @@ DERIVATIVES.update({
     "rule-compiled-batched": with_rule(DERIVATIVES["compiled-batched"], rule=lambda modes: ScaledByHand),
     **{f"hook-{name}": with_rule(DERIVATIVES[name], Hooked) for name in HOOKED},
     **{f"hook-behind-{name}": with_rule(DERIVATIVES[name], HookedBehind) for name in HOOKED},
-    **{f"rule-{kind}": with_rule(on_tape(lambda point: point.function), rule=lambda _, kind=kind: KINDS[kind]) for kind in KINDS},
+    **{f"rule-{kind}": with_rule(on_tape(lambda point: point.function), rule=of_kind(KINDS[kind])) for kind in KINDS},
     **{
-        f"rule-{kind}-{name}": with_rule(DERIVATIVES[name], rule=lambda _, kind=kind: KINDS[kind])
+        f"rule-{kind}-{name}": with_rule(DERIVATIVES[name], rule=of_kind(KINDS[kind]))
         for kind in KINDS
         for name in OF_KINDS
     },
