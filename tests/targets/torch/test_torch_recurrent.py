@@ -89,3 +89,8 @@ def test_a_hook_in_the_middle_that_is_dropped_is_noticed(target, way, monkeypatc
 def test_rows_that_are_wrong_in_a_batch_are_noticed(target):
     found = examine(target, program(target, "planted_ways.rows(x)"), Options(1, REVERSE_ALONE, ways=("batched-jacobian",))).findings
     assert [v.names for v in found] == [["batched-jacobian reverse"]]
+
+
+def test_an_output_that_is_an_input_has_its_gradient_where_nothing_is_recorded(target):
+    seen = examine(target, program(target, "torch.Tensor.double(x)"), Options(1, ways=("compiled-cut-off",)))
+    assert seen.outcome == "agree" and ran(seen, "compiled-cut-off"), [v.reason for v in seen.findings]

@@ -104,7 +104,7 @@ def cut_off(point: TorchPoint) -> Function:
 
     def inside(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         with torch.no_grad():
-            unrecorded = point.of_tensors(*tensors)
+            unrecorded = [o.clone() for o in point.of_tensors(*tensors)]  # an output may be an input, which has a gradient
         cut = [o.clone().detach_() for o in point.of_tensors(*tensors)]
         return tuple(o + (u - c) for o, u, c in zip(point.of_tensors(*tensors), unrecorded, cut))
 
