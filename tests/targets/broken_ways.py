@@ -4,6 +4,8 @@ BROKEN = {
     "jax": {
         "rooted-counting": "https://github.com/jax-ml/jax/issues/24295",
         "integrated-counting": "https://github.com/jax-ml/jax/issues/16517",
+        "branching-rule-batched-inside": "https://github.com/jax-ml/jax/issues/39219",
+        "accumulated-checkpointed": "docs/found/ways-jax-0.10.2.md",
     },
     "torch": {
         "rule-nested": "https://github.com/pytorch/pytorch/issues/197867",
@@ -12,6 +14,10 @@ BROKEN = {
         "compiled-read": "https://github.com/pytorch/pytorch/issues/197039",
         "compiled-drawn": "https://github.com/pytorch/pytorch/issues/190758",
         "compiled-broken": "https://github.com/pytorch/pytorch/issues/185829",
+        "compiled-batched-jacobian": "https://github.com/pytorch/pytorch/issues/183015",
+        "detour-padded": "https://github.com/pytorch/pytorch/issues/145837",
+        "compiled-turned": "docs/found/ways-torch-2.13.0.md",
+        "turned-inductor": "docs/found/ways-torch-2.13.0.md",
     },
     "tensorflow": {"rule-vectorized-inside": "docs/found/ways-tensorflow-2.21.0.md"},
 }

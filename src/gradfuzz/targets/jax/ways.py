@@ -185,15 +185,38 @@ def _all(contexts: Sequence[AbstractContextManager[Any]]) -> AbstractContextMana
 
 _pushing = jax.custom_jvp(lambda x: x)
 _pushing.defjvp(lambda primals, tangents: (primals[0], SCALE * tangents[0]))
+_branching = jax.custom_jvp(lambda x: x)
+_looping = jax.custom_jvp(lambda x: x)
 _pulling = jax.custom_vjp(lambda x: x)
 _pulling.defvjp(lambda x: (x, None), lambda _, g: (SCALE * g,))
 
 
+def _branches(primals: Any, tangents: Any) -> Any:
+    """A rule that asks its operand which of two formulas to take, which say the same."""
+    (x,), (t,) = primals, tangents
+    return x, jax.lax.cond(jnp.sum(x).real < 1, lambda t: SCALE * t, lambda t: (SCALE - 1) * t + t, t)
+
+
+def _loops(primals: Any, tangents: Any) -> Any:
+    """A rule that adds up, as often as its operand says: never more than once."""
+    (x,), (t,) = primals, tangents
+    more = jnp.where(jnp.isfinite(jnp.sum(x)), 1.0, 1.0)
+    return x, jax.lax.fori_loop(0, 2, lambda _, total: total + more.astype(t.dtype) * t, t)
+
+
+_branching.defjvp(_branches)
+_looping.defjvp(_loops)
+
+
 def _ruled(rule: Callable[[Any], Any], way: Derivative) -> Derivative:
-    """The way at F with the rule behind it, the derivative divided by SCALE."""
+    """The way at F with the rule behind it, the derivative divided by SCALE. What can be done with F can be done with the rule as well."""
 
     def run(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
-        outputs, result = way(whole(function).behind(rule), xs, modes, us, v)
+        try:
+            outputs, result = way(whole(function).behind(rule), xs, modes, us, v)
+        except NotImplementedError as error:
+            way(function, xs, modes, us, v)  # it may be F that cannot
+            raise RuntimeError("with a rule of a user's own it cannot be done, and without one it can") from error
         return outputs, result if not modes else tuple(r / SCALE for r in result)
 
     return run
@@ -224,6 +247,8 @@ WAYS: dict[str, Derivative] = {
     "switched": around.around(around.switched),
     "switched-batched": around.around(around.switched_batched),
     "referred": around.around(around.referred),
+    "accumulated": around.around(around.accumulated),
+    "accumulated-checkpointed": around.around(around.referred_again),
     "solved": around.around(around.solved),
     "solved-counting": around.around(around.solved_counting),
     "rooted": around.around(around.rooted),
@@ -241,7 +266,11 @@ WAYS: dict[str, Derivative] = {
 # Ways in which rules of a user's own must be kept.
 PUSHED = (EAGER, "batched", "linearized", "checkpointed", "scanned", "switched", "jitted-inside", "sharded")
 PULLED = (EAGER, "batched", "checkpointed", "scanned", "looped", "switched", "jitted-inside", "sharded")
+# Those in which rules are that have control flow of their own.
+BRANCHING, LOOPING = ("batched", "batched-inside", "linearized", "scanned"), ("batched-inside", "linearized", "checkpointed")
 WAYS.update({
+    **{f"branching-rule-{name}": _ruled(_branching, WAYS[name]) for name in BRANCHING},
+    **{f"looping-rule-{name}": _ruled(_looping, WAYS[name]) for name in LOOPING},
     "jvp-rule": _ruled(_pushing, derivative),
     "vjp-rule": _ruled(_pulling, derivative),
     **{f"jvp-rule-{name}": _ruled(_pushing, WAYS[name]) for name in PUSHED},

@@ -216,6 +216,42 @@ def backward_hooked_later(register: str) -> Any:
     return way
 
 
+def thawed(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
+    """Reverse mode of a compiled module whose parameters are F's inputs, which was called before while they were frozen."""
+    check(point)
+    if modes != ("r",) or v is None:
+        raise NotImplementedError("parameters have gradients in reverse mode")
+    if point.mutates:
+        raise NotImplementedError("parameters are not written to")
+    check_follows(point.program, xs)
+    module: Any = KEPT.function(point, ("thawed",), lambda: _Holding(point.of_tensors, xs))
+    for parameter, x in zip(module.held, xs):
+        parameter.requires_grad_(False).copy_(x)
+    others = point.others()
+    with torch.enable_grad():
+        saying(module.compiled, *others)
+        leaves = [parameter.requires_grad_() for parameter in module.held]
+        outputs = list(saying(module.compiled, *others))
+    live = [(o, w.to(o.dtype)) for o, w in zip(outputs, point.native_like(v)) if o.requires_grad]
+    if not live:
+        raise NoGradient("no output depends on a differentiable input")
+    grads = torch.autograd.grad([o for o, _ in live], leaves, [w for _, w in live], allow_unused=True)
+    return Outcome([to_numpy(o.detach().clone()) for o in outputs], [along(grads, us[0].arrays)], True)
+
+
+class _Holding(torch.nn.Module):  # type: ignore[misc]
+    """F as a module that holds its inputs as parameters, and itself compiled."""
+
+    def __init__(self, function: Callable[..., Any], xs: Tensors) -> None:
+        super().__init__()
+        self.function = function
+        self.held = torch.nn.ParameterList([torch.nn.Parameter(x.detach().clone(), requires_grad=False) for x in xs])
+        self.compiled = torch.compile(self.forward, backend=AROUND, fullgraph=True, dynamic=False)
+
+    def forward(self, *others: torch.Tensor) -> Any:
+        return self.function(*self.held, *others)
+
+
 def _guarded_hooks() -> Any:
     """By default the compiler does not look for hooks that come later, and says so in its documentation; it can be told to."""
     return torch._dynamo.config.patch(skip_nnmodule_hook_guards=False)
@@ -298,6 +334,7 @@ DERIVATIVES = {
     "rows": rows,
     "compiled-backward-hooked": backward_hooked_later("register_full_backward_pre_hook"),
     "compiled-full-hooked": backward_hooked_later("register_full_backward_hook"),
+    "compiled-thawed": thawed,
     "twice": between(Tape.pull),
     "overwritten": between(_inputs_overwritten),
     "overwritten-output": between(_outputs_overwritten),

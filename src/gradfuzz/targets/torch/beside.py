@@ -219,8 +219,17 @@ def gradient_inside(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[V
     return Outcome([], [along(second, us[1].arrays)], True)
 
 
+# An eye upon the backward pass --------------------------------------------------------------------------------------------------
+
+
+def watched(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
+    """The derivative of F on the tape while its backward pass is watched, as people do who look for a NaN; none is looked for."""
+    with torch.autograd.set_detect_anomaly(True, check_nan=False):
+        return point.in_tape(point.function, xs, modes, us, v)
+
+
 FUNCTIONS = {
     "written": written, "written-functionalized": written_functionalized, "compiled-written": written_compiled,
     "summed-inductor": summed("inductor"), "parted-inductor": parted("inductor"),
 }  # fmt: skip
-DERIVATIVES = {"weights": weights_elsewhere, "compiled-gradient": gradient_inside}
+DERIVATIVES = {"weights": weights_elsewhere, "compiled-gradient": gradient_inside, "anomaly": watched}

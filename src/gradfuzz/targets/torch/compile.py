@@ -63,7 +63,7 @@ class Compiled:
         if key != self._key:
             self.forget()
             self._key = key
-        name = (type(point).__name__, *what)
+        name = (type(point).__name__, getattr(point, "rule", None), *what)
         if name not in self._kept:
             configure()
             self._kept[name] = make()

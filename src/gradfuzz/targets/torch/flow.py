@@ -54,6 +54,11 @@ def mapped(call: Call, given: Tensors) -> Tensors:
     return _first(mapping(lambda z: call(*z), tuple(paired(t) for t in given)))
 
 
+def regional(call: Call, given: Tensors) -> Tensors:
+    """The mean of two calls of a region that is compiled once (`nested_compile_region`): the second makes use of the first."""
+    return [(a + b) / 2 for a, b in zip(call(*given), call(*given))]
+
+
 def paired(tensor: torch.Tensor, axis: int = 0) -> torch.Tensor:
     """The tensor and a neighbour that is a constant. Whole numbers, which may be indices, have none."""
     floats = tensor.is_floating_point() or tensor.is_complex()
@@ -77,8 +82,14 @@ def compiled_in(place: Place, backend: str = AROUND) -> Callable[[TorchPoint], F
         def fresh(*given: torch.Tensor) -> tuple[torch.Tensor, ...]:
             return tuple(o.clone() for o in point.of_tensors(*given))  # control flow may give no views of what it is given
 
+        call: Call = point.of_tensors if place is carried else fresh
+        if place is regional:
+            if not hasattr(torch.compiler, "nested_compile_region"):
+                raise NestingUnsupported("this release has no regions that are compiled once")
+            call = torch.compiler.nested_compile_region(fresh)
+
         def inside(*given: torch.Tensor) -> Any:
-            return tuple(place(point.of_tensors if place is carried else fresh, given))
+            return tuple(place(call, given))
 
         function = KEPT.function(
             point, (place.__name__, backend), lambda: torch.compile(inside, backend=backend, fullgraph=True, dynamic=False)
@@ -100,4 +111,5 @@ def _check_carried(point: TorchPoint) -> None:
 
 
 FUNCTIONS = {f"compiled-{place.__name__}": compiled_in(place) for place in (branched, scanned, carried, mapped)}
+FUNCTIONS["compiled-region"] = compiled_in(regional)
 FUNCTIONS["carried-inductor"] = compiled_in(carried, "inductor")

@@ -1,4 +1,5 @@
-"""What happens beside F inside of one compiled function: a tensor that is written to once it was read, numbers that are drawn, a break.
+"""What happens beside F inside of one compiled function: a tensor that is written to once it was read, numbers that are drawn, a break,
+what is cut off from the tape, checkpoints, outputs that are put together part by part.
 
 None of it changes F's derivative. But a compiler chooses what its backward pass computes again, and what was written to or drawn is not
 the same the second time.
@@ -11,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from gradfuzz.targets.base.nesting import derivative as folded
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Modes
-from gradfuzz.targets.torch.compile import AROUND, BACKENDS, KEPT, check, saying
+from gradfuzz.targets.torch.compile import AROUND, BACKENDS, KEPT, HasF, check, compiled_around, compiled_function, saying
 from gradfuzz.targets.torch.derivatives import Function, NestingUnsupported, NoGradient, Tensors, along
+from gradfuzz.targets.torch.transforms import Transforms
 
 if TYPE_CHECKING:
     from gradfuzz.targets.torch.point import TorchPoint
@@ -95,5 +98,93 @@ def broken_off(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], 
     return Outcome([], [along(grads, us[0].arrays)], True)
 
 
-FUNCTIONS = {"compiled-read": written_later, "compiled-drawn": drawn}
-DERIVATIVES = {"compiled-broken": broken_off}
+def cut_off(point: TorchPoint) -> Function:
+    """F, and once more without a gradient: what is computed where nothing is recorded, less what is cut off in place."""
+    check(point)
+
+    def inside(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        with torch.no_grad():
+            unrecorded = [o.clone() for o in point.of_tensors(*tensors)]  # an output may be an input, which has a gradient
+        cut = [o.clone().detach_() for o in point.of_tensors(*tensors)]
+        return tuple(o + (u - c) for o, u, c in zip(point.of_tensors(*tensors), unrecorded, cut))
+
+    compiled = KEPT.function(point, ("cut off",), lambda: torch.compile(inside, backend=AROUND, dynamic=False))
+    return lambda xs: list(saying(compiled, *xs, *point.others()))
+
+
+def checkpointed_inside(point: TorchPoint) -> Function:
+    """A compiled function that checkpoints F: what the compiler's backward pass computes again is what it is told to."""
+    check(point)
+    from torch.utils.checkpoint import checkpoint
+
+    def inside(*tensors: torch.Tensor) -> Any:
+        return checkpoint(point.of_tensors, *tensors, use_reentrant=False)
+
+    backend = BACKENDS["decomposed"]
+    compiled = KEPT.function(point, ("checkpointed",), lambda: torch.compile(inside, backend=backend, fullgraph=True, dynamic=False))
+    return lambda xs: list(saying(compiled, *xs, *point.others()))
+
+
+def checkpointed_outside(point: TorchPoint) -> Function:
+    """A checkpoint of compiled F, in which what the backward pass needs is packed away, too."""
+    from torch.utils.checkpoint import checkpoint
+
+    function = compiled_function(point)
+
+    def outside(xs: Tensors) -> list[torch.Tensor]:
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t):
+            return list(checkpoint(lambda *given: tuple(function(given)), *xs, use_reentrant=False))
+
+    return outside
+
+
+def packed(point: TorchPoint) -> Function:
+    """Compiled F, where what its backward pass needs is packed away as copies."""
+    function = compiled_function(point)
+
+    def hooked(xs: Tensors) -> Any:
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t):
+            return function(xs)
+
+    return hooked
+
+
+def compiled_backward(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
+    """F as it is, and its backward pass compiled (`compiled_autograd`)."""
+    check(point)
+    if modes != ("r",):
+        raise NotImplementedError("only reverse mode has a pass of its own to compile")
+    import torch._dynamo.compiled_autograd as compiled_autograd
+
+    compiler = KEPT.function(point, ("backward",), lambda: torch.compile(backend=AROUND, fullgraph=True, dynamic=False))
+    enable: Any = getattr(compiled_autograd, "_enable", None) or compiled_autograd.enable
+    with enable(compiler):
+        return saying(point.in_tape, point.function, xs, modes, us, v)  # type: ignore[no-any-return]
+
+
+def assembled(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
+    """The compiled derivative of F whose outputs are put into new tensors part by part, in two strokes each: generated code."""
+    return compiled_around(assembled_by_transforms, BACKENDS["inductor"])(point, xs, modes, us, v)
+
+
+def assembled_by_transforms(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
+    """`torch.func` of F whose outputs are assembled."""
+    return folded(Transforms(), lambda inputs: tuple(map(_assembled, point.function(inputs))), xs, modes, us, v)
+
+
+def _assembled(output: torch.Tensor) -> torch.Tensor:
+    room = torch.zeros_like(output)
+    for _ in range(2):
+        if output.dim():
+            room[..., :1] += output[..., :1] / 2
+            room[..., 1:] += output[..., 1:] / 2
+        else:
+            room += output / 2
+    return room
+
+
+FUNCTIONS = {
+    "compiled-read": written_later, "compiled-drawn": drawn, "compiled-cut-off": cut_off, "compiled-checkpointed": checkpointed_inside,
+    "compiled-rerun": checkpointed_outside, "compiled-packed": packed,
+}  # fmt: skip
+DERIVATIVES = {"compiled-broken": broken_off, "compiled-backward": compiled_backward, "assembled-inductor": assembled}

@@ -157,6 +157,26 @@ class Hooked(Ruled):
         return SCALE
 
 
+class HookedBehind(Ruled):
+    """A point whose F registers hooks on its outputs, which are in the middle of what is compiled: numbers are added to them."""
+
+    def function(self, xs: Tensors) -> list[torch.Tensor]:
+        return _behind(self.point.function(xs))
+
+    def of_tensors(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return tuple(_behind(self.point.of_tensors(*tensors)))
+
+    @staticmethod
+    def scale(order: int) -> float:
+        return SCALE
+
+
+def _behind(outputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    middle = [o * 1.0 for o in outputs]  # an output may be an input, or another output
+    _hooked(middle)
+    return [o + 0.0 for o in middle]
+
+
 def with_rule(way: Way, place: type[Ruled] = Ruled, rule: Callable[[Modes], Any] = scaled) -> Way:
     """The way at F with a rule, its derivative divided by what that makes of it: it must be what it is without either."""
 
@@ -171,6 +191,11 @@ def with_rule(way: Way, place: type[Ruled] = Ruled, rule: Callable[[Modes], Any]
         return Outcome(found.outputs, result, found.contracted, found.live)
 
     return run
+
+
+def of_kind(kind: Any) -> Callable[[Modes], Any]:
+    """A rule of another kind, whatever the modes."""
+    return lambda _: kind
 
 
 def on_tape(make: Callable[[TorchPoint], Function]) -> Way:

@@ -15,7 +15,7 @@ import torch
 from gradfuzz.targets.base.nesting import derivative as folded
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Modes
-from gradfuzz.targets.torch import again, beside, decompose, flow, forms, inside
+from gradfuzz.targets.torch import again, beside, decompose, detours, flow, forms, inside, recurrent
 from gradfuzz.targets.torch.compile import (
     AROUND,
     BACKENDS,
@@ -30,7 +30,8 @@ from gradfuzz.targets.torch.compile import (
 )
 from gradfuzz.targets.torch.derivatives import Function, NestingUnsupported, NoGradient, Tensors, forward, reverse
 from gradfuzz.targets.torch.layouts import check_follows, lay_out
-from gradfuzz.targets.torch.own_rule import Hooked, ScaledByHand, on_tape, registered, takes_registered, with_rule
+from gradfuzz.targets.torch.own_rule import Hooked, HookedBehind, ScaledByHand, of_kind, on_tape, registered, takes_registered, with_rule
+from gradfuzz.targets.torch.rule_kinds import KINDS
 from gradfuzz.targets.torch.transforms import Transforms, functional, inner
 
 if TYPE_CHECKING:
@@ -220,14 +221,28 @@ def by_transforms(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors],
 
 def vmap_of_grad(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Found:
     """`vmap` over a batch of two derivatives: the point's, and that of a neighbour with other numbers throughout."""
+    return _vmap_of(by_transforms, point, xs, modes, us, v)
+
+
+def vmap_of_jacobian(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Found:
+    """The same of Jacobians or Hessians, which are batches of derivatives themselves; of several inputs the first alone has a batch."""
+    return _vmap_of(jacobian, point, xs, modes, us, v, 1)
+
+
+def _vmap_of(
+    derivative: Callable[..., Found], point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors, some: int | None = None
+) -> Found:  # fmt: skip
     _needed("vmap")
 
     def one(xs: Any, us: Any, v: Any) -> Any:
-        outputs, result = folded(Transforms(), _tuple(point.function), xs, modes, us, v)
+        outputs, result = derivative(point, xs, modes, us, v)
         return tuple(outputs or ()), tuple(result)
 
-    batch = _paired(tuple(xs)), tuple(_paired(tuple(u)) for u in us), _paired(tuple(v))
-    outputs, result = functional.vmap(one, randomness="same")(*batch)
+    count = len(xs) if some is None else some
+    batch = tuple((*_paired(tuple(part[:count])), *part[count:]) for part in (xs, *us))
+    axes = tuple(0 if k < count else None for k in range(len(xs)))
+    mapped = functional.vmap(one, in_dims=(axes, tuple(axes for _ in us), 0), randomness="same")
+    outputs, result = mapped(batch[0], batch[1:], _paired(tuple(v)))
     return [o[0] for o in outputs] or None, [r[0] for r in result]
 
 
@@ -424,6 +439,8 @@ FUNCTIONS: dict[str, InPlaceOfF] = {
     **beside.FUNCTIONS,
     **inside.FUNCTIONS,
     **flow.FUNCTIONS,
+    **recurrent.FUNCTIONS,
+    **detours.FUNCTIONS,
 }
 DERIVATIVES: dict[str, InPlaceOfD] = {
     "functional": eagerly(by_transforms),
@@ -441,7 +458,9 @@ DERIVATIVES: dict[str, InPlaceOfD] = {
     "compiled-outside": compiled_around(by_transforms),
     "compiled-batched": compiled_around(vmap_of_grad),
     "batched-inductor": compiled_around(vmap_of_grad, "inductor"),
+    "batched-jacobian": eagerly(vmap_of_jacobian, stacks=True),
     "compiled-jacobian": compiled_around(jacobian),
+    "compiled-batched-jacobian": compiled_around(vmap_of_jacobian),
     "compiled-inside": around_compiled(by_transforms),
     "compiled-inside-batched": around_compiled(vmap_of_grad),
     "compiled-inside-jacobian": around_compiled(jacobian),
@@ -454,6 +473,8 @@ DERIVATIVES: dict[str, InPlaceOfD] = {
 # Ways in which a rule of a user's own must be kept, and those in which its hooks must.
 RULED = ("functional", "batched", "batched-inside", "aot_eager", "decomposed", "compiled-outside")
 HOOKED = ("aot_eager", "decomposed")
+# Those in which rules of other kinds must be.
+OF_KINDS = ("aot_eager", "decomposed")
 # The same of an operator of a user's own, with a rule that was registered.
 REGISTERED = ("functional", "aot_eager")
 DERIVATIVES.update({
@@ -463,6 +484,13 @@ DERIVATIVES.update({
     **{f"rule-{name}": with_rule(DERIVATIVES[name]) for name in RULED},
     "rule-compiled-batched": with_rule(DERIVATIVES["compiled-batched"], rule=lambda modes: ScaledByHand),
     **{f"hook-{name}": with_rule(DERIVATIVES[name], Hooked) for name in HOOKED},
+    **{f"hook-behind-{name}": with_rule(DERIVATIVES[name], HookedBehind) for name in HOOKED},
+    **{f"rule-{kind}": with_rule(on_tape(lambda point: point.function), rule=of_kind(KINDS[kind])) for kind in KINDS},
+    **{
+        f"rule-{kind}-{name}": with_rule(DERIVATIVES[name], rule=of_kind(KINDS[kind]))
+        for kind in KINDS
+        for name in OF_KINDS
+    },
     "registered": with_rule(on_tape(lambda point: point.function), rule=registered),
     **{f"registered-{name}": takes_registered(with_rule(DERIVATIVES[name], rule=registered)) for name in REGISTERED},
 })  # fmt: skip
