@@ -95,7 +95,7 @@ def test_a_function_without_forward_mode_says_so_and_is_no_finding(jax_target):
 
 def test_a_wrong_batching_rule_shows_in_the_batched_way(jax_target):
     looked = seen(jax_target, "wrong_batching", thorough=True)
-    assert "batched direct" in {s for f in looked.findings for s in f.names}
+    assert "batched forward" in {s for f in looked.findings for s in f.names}
     assert not seen(jax_target, "healthy_batching", thorough=True).findings
 
 
