@@ -3,12 +3,13 @@
 import re
 from collections import Counter
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 
 from gradfuzz.bugs.names import Names
 from gradfuzz.findings.inside.suspicion import Suspicion
-from gradfuzz.mutate.cover import Cover
+from gradfuzz.mutate.cover import Cover, Design
 from gradfuzz.mutate.edits import Edit
 from gradfuzz.oracles.check import Options
 from gradfuzz.oracles.verdict import DISAGREE, GRADIENT, NONFINITE, STATUS, Verdict
@@ -61,13 +62,24 @@ def test_where_shapes_are_dear_a_glance_at_every_api_comes_before_whole_families
     first, later = batches[: 2 * len(names)], batches[2 * len(names) :]
     for part, families in ((first[: len(names)], OWN_FAMILY), (first[len(names) :], OTHER_FAMILIES)):
         assert {APIS[b.seed_index] for b in part} == names and all(b.families == families for b in part)
-    assert all(b.glance and b.start == 0 and b.count < size for b in first)
+    assert all(b.glance and b.start == 0 for b in first)
     assert not any(b.glance for b in later) and all(b.mutants % size == 0 for b in later if b.cover is None)
     seen = {b.seed_index for b in first}
     for batch in later:  # a seed's own family comes first, and once
         assert batch.start == ((size if batch.cover is None else 1) if batch.seed_index in seen else 0)
         seen.add(batch.seed_index)
     assert len(seen) > 0.9 * len(APIS)
+
+
+@pytest.mark.parametrize("size", [8, 64, 768])
+def test_a_glance_meets_all_values_of_its_own_shapes_and_some_of_others(size):
+    """However many mutants share a compilation, and of two inputs."""
+    inputs = "".join(f'x{n} = tensor((3,), "float64", normal(seed={n}))\n' for n in range(2))
+    design = Design(parse(f"{inputs}y = torch.hypot(x0, x1)\n", language_for("torch")), lambda func: [], Cover(), size)
+    first, second = (len(family) for family in islice(design.families(), 2))
+    batches = run(Schedule(APIS, 0, family=size), 2 * len(set(APIS)), dull)
+    assert batches[0].families == OWN_FAMILY and batches[0].count >= first > 40
+    assert batches[-1].families == OTHER_FAMILIES and batches[-1].count > first + second
 
 
 def test_every_api_has_a_batch_before_any_has_two():

@@ -47,6 +47,23 @@ def test_at_the_end_of_a_domain_a_slope_that_is_known_is_no_nan(function, slope,
     assert bool(found) is wrong and all(f.kind == "nonfinite" and f.expected for f in found)
 
 
+def support(x):
+    """Minus infinity where there is none."""
+    return np.where(x < 0, -np.inf, np.abs(x) ** 3)
+
+
+@pytest.mark.parametrize(("function", "slope", "outcome"), [
+    (support, lambda x: np.where(x < 0, 0.0, 3 * x**2), "agree"),
+    (support, lambda x: np.where(x < 0, 0.0, 3.3 * x**2), "disagree"),
+    (support, lambda x: np.where(x < 0, np.nan, 3.3 * x**2), "inconclusive"),  # no mode knows that it rests
+    (lambda x: np.exp(1000 * x), lambda x: 1001 * np.exp(1000 * x), "inconclusive"),  # one has overflown, and does not rest
+])  # fmt: skip
+def test_what_rests_at_an_infinity_hides_nothing(function, slope, outcome):
+    with np.errstate(all="ignore"):
+        found = seen(library(function, slope), [-1.5, 0.5, 0.9])
+    assert found.outcome == outcome
+
+
 def softplus(x):
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 

@@ -116,6 +116,7 @@ def script(finding: Finding, whole: bool = False) -> str:
         finer=finer_of(finding),
         bare=isinstance(verdict.detail.get("direct"), str),
         proof=proven_entry(finding),
+        resting=bool(verdict.detail.get("resting")),
         tolerance=tolerance(finding),
         value_tolerance=value_tolerance(finding),
         first_step=first_step(finding),

@@ -23,6 +23,7 @@ from gradfuzz.targets.base.widening import widened
 
 Array = Any
 LARGEST = {"float32": 3e38, "float16": 6e4, "bfloat16": 3e38, "complex64": 3e38}
+SMALLEST = {"float32": 1.2e-38, "float16": 6.2e-5, "bfloat16": 1.2e-38, "complex64": 1.2e-38}  # that are normal
 
 # Intermediates round too, and there are more of them than inputs; the perturbation sees only the inputs'.
 PERTURBED = 16.0
@@ -37,6 +38,8 @@ ROOM = 16.0
 MOST_ENTRIES = 64
 # What is wrong because a sum on the way left the range is wrong by its own size or more, to this part of it.
 GONE = 0.5
+# What is lost inside of a rule shows in the whole by this part of it, and another rounding moves what is sure by less.
+SEEN = 1e-2
 NOT_FINITE = "domain: not finite in one of the precisions"
 # Terms that cancel leave their rounding behind, which differs from one input to the next; a wrong formula is wrong alike.
 SCATTERED = 4.0
@@ -64,6 +67,8 @@ def check_precision(trial: Trial, ran: dict[Scenario, Outcome]) -> list[Verdict]
     if _differ(trial.outputs, twin.outputs, UNITS[lowest]):
         # Another branch was taken, or a gauge was chosen otherwise: the derivatives are of different functions.
         return [Verdict(INCONCLUSIVE, "precision", PRECISION, 1, reason="the outputs themselves differ between the precisions")]
+    if vanished := _vanished(trial, twin, direction, ran, lowest):
+        return vanished
     wanted = twin.number(exact)
     numbers = {scenario: trial.number(outcome) for scenario, outcome in ran.items()}
     floor = _floor(twin, direction, UNITS[lowest], wanted)
@@ -89,6 +94,52 @@ def check_precision(trial: Trial, ran: dict[Scenario, Outcome]) -> list[Verdict]
         else:
             verdicts.append(Verdict(INCONCLUSIVE, "precision", PRECISION, 1, [scenario], "the modes differ in float64 already"))
     return verdicts or [_AGREEMENT]
+
+
+def _vanished(trial: Trial, twin: Trial, direction: Vec, ran: dict[Scenario, Outcome], lowest: str) -> list[Verdict]:
+    """Findings where squares of the inputs leave the lower precision, and nothing else does: neither inputs nor the value, which is right,
+    nor any entry of the derivative. One that is zero or no number there was lost inside of a rule, and another rule would have kept it.
+    """
+    least, largest = SMALLEST[lowest] * ROOM, LARGEST[lowest] / ROOM
+    if UNITS[lowest] > UNITS["float32"] or not all(_inside(a, least, largest) for a in (*twin.inputs, *twin.outputs)):
+        return []
+    if all(_inside(x, SMALLEST[lowest] ** 0.5, LARGEST[lowest] ** 0.5) for x in twin.inputs):
+        return []
+    found = []
+    for scenario, outcome in ran.items():
+        number, twins = trial.number(outcome), twin.attempt(scenario, [direction])
+        wanted = twin.number(twins) if isinstance(twins, Outcome) else float("nan")
+        if np.isfinite(wanted) and not abs(number - wanted) <= SEEN * abs(wanted) and _lost(trial, twin, scenario, least, largest):
+            found.append(_wrong(scenario, number, wanted, SEEN * abs(wanted), lowest))
+    return found
+
+
+def _lost(trial: Trial, twin: Trial, scenario: Scenario, least: float, largest: float) -> bool:
+    """Whether all entries of a derivative are well inside a range in double precision, and some is zero or no number in the lower one that
+    another rounding of the inputs leaves as it is."""
+    entries = _entries(twin, scenario)
+    low = _entries(trial, scenario)
+    if entries is None or low is None or not _inside(entries, least, largest):
+        return False
+    gone = (entries != 0) & ((low == 0) | ~np.isfinite(low))
+    moved = [_entries(twin, scenario, twin.jitter(probe), sign * trial.epsilon) for probe in range(PROBES) for sign in (1, -1)]
+    steady = [np.abs(other - entries) <= SEEN * np.abs(entries) for other in moved if other is not None]
+    return bool((gone & np.logical_and.reduce(steady)).any()) if len(steady) == len(moved) else False
+
+
+def _entries(trial: Trial, scenario: Scenario, along: Vec | None = None, shift: float = 0.0) -> Array | None:
+    """The derivative by each element of the inputs, one after the other; None where there are too many, or not all can be had."""
+    places = [(k, i) for k, x in enumerate(trial.inputs) for i in range(x.size)]
+    if len(places) > MOST_ENTRIES or any(x.dtype.kind == "c" for x in trial.inputs):
+        return None
+    outcomes = [trial.attempt(scenario, [single(trial, place, 1.0)], along, shift) for place in places]
+    numbers = [trial.number(o) for o in outcomes if isinstance(o, Outcome)]
+    return np.array(numbers) if len(numbers) == len(places) else None
+
+
+def _inside(array: Array, least: float, largest: float) -> bool:
+    sizes = np.abs(array[array != 0])
+    return bool(((least < sizes) & (sizes < largest)).all())
 
 
 def _overflown(trial: Trial, twin: Trial, direction: Vec, ran: dict[Scenario, Outcome], lowest: str) -> list[Verdict]:
@@ -129,11 +180,8 @@ def _holds(twin: Trial, scenario: Scenario, direction: Vec, largest: float) -> b
     if scenario == FORWARD:
         outcome = twin.attempt(FORWARD, [direction])
         return isinstance(outcome, Outcome) and all(bool((np.abs(r) < largest / ROOM).all()) for r in outcome.result)
-    places = [(k, i) for k, x in enumerate(twin.inputs) for i in range(x.size)]
-    if len(places) > MOST_ENTRIES or any(x.dtype.kind == "c" for x in twin.inputs):
-        return False
-    outcomes = [twin.attempt(scenario, [single(twin, place, 1.0)]) for place in places]
-    return all(isinstance(o, Outcome) and abs(twin.number(o)) < largest / ROOM for o in outcomes)
+    entries = _entries(twin, scenario)
+    return entries is not None and bool((np.abs(entries) < largest / ROOM).all())
 
 
 def _right_along_shorter(trial: Trial, scenario: Scenario, wanted: float, bar: float) -> bool:

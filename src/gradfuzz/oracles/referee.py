@@ -267,6 +267,8 @@ def _finding(kind: str, order: int, line: Line, wrong: list[Scenario], element: 
         "one_sided": None if numeric.left is None or numeric.right is None
         else [float(numeric.left.value.sum()), float(numeric.right.value.sum())],
     }  # fmt: skip
+    if line.trial.resting:
+        detail["resting"] = True
     where = f" along {element}" if element else ""
     return Verdict(
         DISAGREE, "gradient", kind, order, list(wrong), f"{wrong[0].name}{where} {reason}",

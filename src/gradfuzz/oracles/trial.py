@@ -16,7 +16,7 @@ from gradfuzz.program.values import materialise, project
 from gradfuzz.targets.base.dtypes import DOUBLE_UNIT as DOUBLE_UNIT
 from gradfuzz.targets.base.dtypes import as_double
 from gradfuzz.targets.base.protocol import Choosing, Foreseeing, Outcome, Point, Refusal, Target, Vec
-from gradfuzz.targets.base.scenario import DIRECT, Scenario, nestings
+from gradfuzz.targets.base.scenario import DIRECT, FORWARD, Scenario, nestings
 
 Array = Any
 
@@ -89,11 +89,29 @@ class Trial:
             self.direct = self.point.first()
             self.v = Vec([self.noise(o.shape, o.dtype) for o in self.direct])
         self.outputs: list[Array] = self.direct
+        self.resting = not self.finite and self._leave_out_infinities()
 
     @property
     def finite(self) -> bool:
-        """Whether the direct outputs are finite."""
-        return all(bool(np.isfinite(o).all()) for o in self.direct)
+        """Whether the direct outputs are finite, those aside that have no weight."""
+        return all(bool(np.isfinite(o).all()) or bool(np.isfinite(o[w != 0]).all()) for o, w in zip(self.direct, self.v.arrays))
+
+    def _leave_out_infinities(self) -> bool:
+        """Take the weight of outputs that rest at an infinity, as those of a mask do and a logarithm outside of its support does.
+
+        Their derivative is nothing, and forward mode says so. One that has overflown says infinity, and one at a pole no number: of these
+        nobody knows, and so of the whole.
+        """
+        infinite = [np.isinf(o) for o in self.direct]
+        if any(np.isnan(o).any() for o in self.direct) or all(i.all() for i in infinite):
+            return False
+        outcome = self.attempt(FORWARD, self.directions(1))
+        if not isinstance(outcome, Outcome) or [r.shape for r in outcome.result] != [o.shape for o in self.direct]:
+            return False
+        if any(bool((r[i] != 0).any()) for r, i in zip(outcome.result, infinite)):
+            return False
+        self.v = Vec([np.where(i, 0, w) for i, w in zip(infinite, self.v.arrays)])
+        return True
 
     @property
     def finite_inputs(self) -> bool:
@@ -204,9 +222,7 @@ class Trial:
         if outcome.contracted:
             return [np.asarray(outcome.result[0])]
         weights = (self.v if v is None else v).arrays
-        return [
-            (w.conj() * r).real if r.dtype.kind == "c" or w.dtype.kind == "c" else w * as_double(r) for w, r in zip(weights, outcome.result)
-        ]
+        return [_weigh(w, r) for w, r in zip(weights, outcome.result)]
 
     def components(self, outcome: Outcome | Refusal, v: Vec | None = None) -> Array:
         """The weighted result as one vector; NaN where the scenario refused or the shapes have come apart."""
@@ -264,6 +280,15 @@ def contract(weights: list[Array], arrays: list[Array]) -> float:
             part = np.vdot(weight[weight != 0], array[weight != 0]).real  # what has no weight says nothing, be it NaN
         total += part
     return float(total)
+
+
+def _weigh(weights: Array, array: Array) -> Array:
+    """Re(conj(w)·a), element by element. What rests at an infinity and has no weight is nothing."""
+    if array.dtype.kind == "c" or weights.dtype.kind == "c":
+        return np.asarray((weights.conj() * array).real)
+    if array.size and not np.isfinite(array.sum()):
+        array = np.where((weights == 0) & np.isinf(array), 0.0, array)
+    return np.asarray(weights * as_double(array))
 
 
 def _wide(dtype: Any) -> Any:

@@ -43,7 +43,8 @@ FORM_COVER = 64
 MOST_FORMS = 3
 OF_FORMS = 1 / 8
 # Where another shape costs a compilation, a design's rows come in families of some sixteen, and those of the seed's own shapes: sixteen for
-# each of three inputs, and pairs of what fails most often. Beside the compilation they cost nothing.
+# each of three inputs, and pairs of what fails most often. Beside the compilation they cost nothing. How large
+# the families are that chance draws says nothing of how much there is to meet.
 FIRST_COVER_OF_FAMILIES = 96
 # The first look at an API is at the first of them, which is the seed's own shapes: a third of the time of all. The others, which cost a
 # compilation each, come when every API has been looked at, an API's before an operator's turn in further ways.
@@ -51,8 +52,6 @@ OWN_FAMILY, OTHER_FAMILIES = (0, 1), (1, FIRST_COVER_OF_FAMILIES)
 # A turn in further ways takes several times as long as a first look. One operator in so many has it together with its part of the seeds,
 # however soon the campaign may end; the others when all have been looked at.
 EARLY_TURN = 4
-# First rows there are a part of a family that chance would draw.
-GLANCE = 4
 # What chance draws there comes in families that share a compilation: later rounds look at some whole ones. Until a seed has been looked
 # at it has more energy.
 LATER_FAMILIES = 2
@@ -270,8 +269,7 @@ class Schedule:
 
     def _plan_rows(self, index: int, families: tuple[int, int]) -> None:
         """The first rows of a design, where another shape costs a compilation: those of some families."""
-        count = min(FIRST_COVER_OF_FAMILIES, self._family // GLANCE)
-        self._plan(index, 0, count, glance=True, cover=Cover(), families=families)
+        self._plan(index, 0, FIRST_COVER_OF_FAMILIES, glance=True, cover=Cover(), families=families)
 
     def _turns(self, every: int) -> None:
         """Where another shape costs a compilation: the turns of one operator in so many, of those that were looked at and have had none."""

@@ -71,6 +71,33 @@ def wrong_when_compiled(x):
 wrong_when_compiled.defjvp(lambda primals, tangents: (wrong_when_compiled(primals[0]), 3 * primals[0] ** 2 * tangents[0]))
 
 
+def _arcsinh(slope):
+    function = jax.custom_jvp(jnp.arcsinh)
+    function.defjvp(lambda primals, tangents: (jnp.arcsinh(primals[0]), slope(primals[0]) * tangents[0]))
+    return function
+
+
+squares = _arcsinh(lambda x: jax.lax.rsqrt(x * x + 1))  # which overflow long before it does
+does_not_square = _arcsinh(lambda x: jax.lax.rsqrt(1 + (1 / x) ** 2) / abs(x))
+
+
+def masked(x):
+    """A root where there is one, and minus infinity elsewhere."""
+    inside = jnp.where(x > 0, x, 1.0)
+    return jnp.where(x > 0, jnp.sqrt(inside), -jnp.inf)
+
+
+def masked_carelessly(x):
+    """The same with the branch that is not taken left as it is: nothing times NaN in reverse mode."""
+    return jnp.where(x > 0, jnp.sqrt(x), -jnp.inf)
+
+
+def masked_wrongly(x):
+    """The same with a wrong rule where there is a root."""
+    inside = jnp.where(x > 0, x, 1.0)
+    return jnp.where(x > 0, wrong_jvp(inside), -jnp.inf)
+
+
 def healthy_batching(x):
     return jnp.sin(x)
 

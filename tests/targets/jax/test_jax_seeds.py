@@ -44,7 +44,8 @@ def test_a_signature_is_enough_for_a_seed(jax_target, path, function):
 
 @pytest.mark.parametrize("path", [
     "jax.scipy.special.sph_harm_y", "jax.scipy.special.multigammaln", "jax.experimental.ode.odeint", "jax.lax.integer_pow",
-    "jax.lax.polygamma", "jax.numpy.kaiser", "jax.random.lognormal",
+    "jax.lax.polygamma", "jax.numpy.kaiser", "jax.random.lognormal", "jax.numpy.put", "jax.numpy.place", "jax.numpy.fill_diagonal",
+    "jax.lax.linalg.cholesky_update",
 ])  # fmt: skip
 def test_whole_numbers_functions_and_options_that_a_derivative_needs_are_found(jax_target, path):
     first = next(iter(jax_target.seeds(lambda *names: path in names)))

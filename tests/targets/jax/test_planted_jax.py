@@ -1,7 +1,12 @@
 """Planted bugs in real JAX functions: each is caught and named, and its healthy twin is not."""
 
+import contextlib
+import io
+
 import pytest
 
+from gradfuzz.findings.finding import Finding
+from gradfuzz.findings.script import script
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import parse
 from gradfuzz.targets.jax.ways import BY_HAND
@@ -13,6 +18,39 @@ TEXT = 'x = tensor((2, 3), "float64", {values})\ny = planted_jax.{name}(x)\n'
 def seen(target, name, values="uniform(0.5, 2.0, seed=1)", order=2, thorough=False):
     program = parse(TEXT.format(name=name, values=values), target.language)
     return examine(target, program, Options(order=order, ways=sound_ways(target) if thorough else ()))
+
+
+HUGE = "listed([3e22, -5e21, 2e20, -7e24, 4e20, 1e21])"
+
+
+@pytest.mark.parametrize("name, kinds", [("squares", {"precision"}), ("does_not_square", set())])
+def test_in_single_precision_a_rule_whose_squares_overflow_is_caught(jax_target, name, kinds):
+    text = TEXT.format(values=HUGE, name=name).replace("float64", "float32")
+    found = examine(jax_target, parse(text, jax_target.language), Options(order=1))
+    assert {f.kind for f in found.findings} == kinds and (kinds or found.outcome == "agree")
+    assert all(set(f.names) == {"reverse", "forward"} or len(f.names) == 1 for f in found.findings)
+
+
+MASKED = "listed([0.5, -0.7, 1.5, 2.0, -1.3, 0.8])"
+
+
+@pytest.mark.parametrize("name, kind, scenarios", [
+    ("masked", None, set()), ("masked_wrongly", "gradient", {"reverse", "forward"}), ("masked_carelessly", "nonfinite", {"reverse"}),
+])  # fmt: skip
+def test_beside_outputs_that_rest_at_an_infinity_the_others_are_judged(jax_target, name, kind, scenarios):
+    found = seen(jax_target, name, MASKED, order=1)
+    assert found.outcome == ("disagree" if kind else "agree") and found.trial.resting
+    assert {f.kind for f in found.findings} <= {kind} and all(set(f.names) == scenarios for f in found.findings)
+
+
+def test_a_script_leaves_them_out_as_well(jax_target):
+    program = parse(TEXT.format(values=MASKED, name="masked_carelessly"), jax_target.language)
+    (finding,) = seen(jax_target, "masked_carelessly", MASKED, order=1).findings
+    made = Finding("jax", jax_target.version, "planted", finding, program, True, modules=("planted_jax",))
+    for name, status in (("masked_carelessly", 1), ("masked", 0)):
+        with contextlib.redirect_stdout(io.StringIO()), pytest.raises(SystemExit) as ended:
+            exec(compile(script(made).replace("masked_carelessly", name), "script", "exec"), {"__name__": "__main__"})
+        assert ended.value.code == status
 
 
 CASES = [
@@ -57,7 +95,7 @@ def test_a_function_without_forward_mode_says_so_and_is_no_finding(jax_target):
 
 def test_a_wrong_batching_rule_shows_in_the_batched_way(jax_target):
     looked = seen(jax_target, "wrong_batching", thorough=True)
-    assert "batched direct" in {s for f in looked.findings for s in f.names}
+    assert "batched forward" in {s for f in looked.findings for s in f.names}
     assert not seen(jax_target, "healthy_batching", thorough=True).findings
 
 

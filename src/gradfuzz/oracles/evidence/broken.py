@@ -78,9 +78,11 @@ class Broken:
             raise
         except BaseException:
             return True  # nothing can be said against it
-        if not other.finite or [o.shape for o in other.direct] != [o.shape for o in self.trial.direct]:
+        if [o.shape for o in other.direct] != [o.shape for o in self.trial.direct]:
             return True
         other.v = self.trial.v
+        if not other.finite:
+            return True
         us = [*self.trial.directions(self.case.base.order), self.line.along]
         outcomes = [other.attempt(scenario, us) for scenario in self.scenarios]
         return any(not isinstance(o, Outcome) or np.isfinite(other.number(o)) for o in outcomes)

@@ -92,7 +92,9 @@ def _moved(suspect: Suspect, arrays: list[Array]) -> Line | None:
     except BaseException as error:
         trial.target.classify(error)  # raises what is no word of the library's: a limit that is reached
         return None
-    if not other.finite or [o.shape for o in other.direct] != [o.shape for o in trial.direct]:
+    if [o.shape for o in other.direct] != [o.shape for o in trial.direct]:
         return None
     other.v = trial.v
+    if not other.finite:
+        return None
     return Case(other, suspect.case.order, suspect.case.base, suspect.wrong).line(suspect.line.along)
