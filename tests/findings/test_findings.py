@@ -61,7 +61,11 @@ def test_one_rule_under_many_names_is_one_finding():
 
 def test_other_numbers_and_types_in_a_message_are_the_same_finding():
     refusals = TorchRefusals(homes()["torch"].data("refusals"))
-    messages = ["a [torch.DoubleTensor [3]] of Double, not torch.float32", "a [torch.FloatTensor [7, 2]] of Float, not c10::Half"]
+    messages = [
+        "a [torch.DoubleTensor [3]] of Double, not torch.float32",
+        "a [torch.FloatTensor [7, 2]] of Float, not c10::Half",
+        "a [CPUComplexDoubleType [3]] of Double, not torch.half",
+    ]
     keys = {finding_key("torch.add", "", verdict(oracle="status", symptom=refusals.classify(RuntimeError(m)).symptom)) for m in messages}
     assert len(keys) == 1
     other = refusals.classify(RuntimeError("expected a scalar")).symptom
