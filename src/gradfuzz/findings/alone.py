@@ -74,7 +74,9 @@ class _Again:
         self._next(None)
 
     def _confirmed(self, answer: Answer, proof: Proof) -> Confirmed:
-        return Confirmed(self.smallest, tuple(self.edits), verdict_of(proof), self.suspicion.rule, bool(answer["mutates"]))
+        rule, mutates = self.suspicion.rule, bool(answer["mutates"])
+        rules = () if rule else tuple(map(str, answer.get("rules", ())))
+        return Confirmed(self.smallest, tuple(self.edits), verdict_of(proof), rule, mutates, rules=rules)
 
     def _steps(self) -> Generator[Program, bool, None]:
         self.edits = yield from fewer_edits(self.suspicion.seed, self.edits)

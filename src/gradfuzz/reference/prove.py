@@ -385,4 +385,5 @@ def answer(question: Mapping[str, Any]) -> dict[str, Any]:
         return {"silent": "no precision that was tried is enough for the value itself"}
     except (ArithmeticError, ValueError, TypeError, IndexError, KeyError, NotImplementedError, RecursionError, AttributeError) as error:
         return {"silent": f"not known: {type(error).__name__}: {error}"}
-    return {"entries": [e.to_json() for e in entries], "whole": measured["whole"], "mutates": measured["mutates"]}
+    told = {key: measured[key] for key in ("whole", "mutates", "rules") if key in measured}
+    return {"entries": [e.to_json() for e in entries], **told}

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gradfuzz.findings.inside.confirm import rules_at_work
 from gradfuzz.oracles.trial import Trial, run_alone
 from gradfuzz.program import gate
 from gradfuzz.program.codec import from_json
@@ -26,7 +27,8 @@ ELSEWHERE = ((0.15, 0.7), (-1.3, 2.6))  # (lowest, width) of numbers that most f
 def measure(target: Target, job: dict[str, Any]) -> dict[str, Any]:
     """What a Program's derivatives are in the scenarios named, all of one order."""
     trial = Trial(target, gate.check(from_json(job["program"]), target.language))
-    return measured(trial, [Scenario.named(name) for name in job["scenarios"]], job["most"], job.get("element"))
+    found = measured(trial, [Scenario.named(name) for name in job["scenarios"]], job["most"], job.get("element"))
+    return {**found, "rules": list(rules_at_work(trial))} if job.get("fresh") else found  # somebody suspects something
 
 
 def measured(

@@ -21,6 +21,7 @@ from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.mutate.edits import Edit, apply_all
 from gradfuzz.oracles.check import Examination, Options, examine
 from gradfuzz.oracles.effort import SEARCHING
+from gradfuzz.oracles.trial import Trial
 from gradfuzz.oracles.verdict import Verdict
 from gradfuzz.program.codec import from_json, to_json
 from gradfuzz.program.model import Program
@@ -209,10 +210,13 @@ def same_outputs(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
 
 def _rules(examination: Examination) -> tuple[str, ...]:
     """The rules behind an API that has no one rule of its own, without their tables."""
-    if examination.trial is None:
-        return ()
+    return () if examination.trial is None else rules_at_work(examination.trial)
+
+
+def rules_at_work(trial: Trial) -> tuple[str, ...]:
+    """The rules that a Program's derivatives went through, without their tables."""
     try:
-        return without_tables(examination.trial.point.rules())
+        return without_tables(trial.point.rules())
     except Exception:  # a look at what was recorded, for people; whatever the library makes of it
         return ()
 
