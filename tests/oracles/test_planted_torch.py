@@ -12,6 +12,8 @@ from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.inside.confirm import confirm
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.findings.script import script
+from gradfuzz.mutate.cover import Cover, Design
+from gradfuzz.mutate.edits import apply_all
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import parse
 from gradfuzz.targets.base.scenario import FORWARD, REVERSE, pure
@@ -157,6 +159,19 @@ def test_what_one_mode_has_in_half_precision_is_no_overflow_of_half_precision_in
     assert (finding.oracle, finding.kind, finding.names) == ("precision", "nonfinite", ["reverse"])
     seen = examine(torch_target, parse(HALF.replace("planted_torch.{name}", "torch.log"), torch_target.language), Options(1))
     assert seen.outcome == "agree"
+
+
+OF_SIZE_ONE = "".join(f'{x} = tensor((3,), "float64", uniform(0.5, 2.0, seed={seed}))\n' for seed, x in enumerate("xw"))
+
+
+@pytest.mark.parametrize("name, wrong", [("atan2", {("nonfinite", "reverse")}), ("div", set()), ("sub", set()), ("hypot", set())])
+def test_all_inputs_at_the_ends_of_narrow_types_show_squares_that_leave_them(torch_target, name, wrong):
+    """One input of that size does not: the other one keeps the sum of squares where it belongs."""
+    program = parse(f"{OF_SIZE_ONE}y = torch.{name}(x, w)\n", torch_target.language)
+    types = next(f for f in Design(program, lambda func: [], Cover()).factors if f.name == "type")
+    ends = [apply_all(program, [edit]) for level, edit in types.levels if level.startswith("all ")]
+    assert len(ends) == 3
+    assert {(f.kind, s) for end in ends for f in examine(torch_target, end, Options(1)).findings for s in f.names} == wrong
 
 
 def test_what_no_mode_has_in_half_precision_may_be_out_of_its_range(torch_target):
