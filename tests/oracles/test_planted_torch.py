@@ -161,6 +161,30 @@ def test_what_one_mode_has_in_half_precision_is_no_overflow_of_half_precision_in
     assert seen.outcome == "agree"
 
 
+FAR = 'x = tensor((3,), "{dtype}", scaled(uniform(0.5, 2.0, seed=1), {scale}))\ny = {call}(x)\n'
+
+
+def twice(target, call, dtype="float32", scale=1e15, salt=0):
+    program = parse(FAR.format(call=call, dtype=dtype, scale=scale), target.language)
+    return examine(target, program, Options(2, frozenset({REVERSE, pure("r", 2)}), salt))
+
+
+def test_a_second_derivative_that_is_no_number_in_single_precision_is_caught(torch_target):
+    """Squares of squares of 1e15 leave the range; the value, the slope and the second derivative do not."""
+    (finding,) = twice(torch_target, "planted_torch.root_through_squares").findings
+    assert (finding.oracle, finding.kind, finding.order, finding.names) == ("precision", "nonfinite", 2, ["reverse-over-reverse"])
+    assert math.isnan(finding.actual) and math.isfinite(finding.expected)
+
+
+@pytest.mark.parametrize("call, dtype, scale", [
+    ("planted_torch.root", "float32", 1e15), ("planted_torch.root_through_squares", "float32", 1e3), ("torch.log", "float16", 1e-3),
+    ("torch.logit", "float16", 1e-3), ("torch.sqrt", "float16", 1e-3), ("torch.exp", "float16", 5.0),
+])  # fmt: skip
+def test_second_derivatives_that_are_numbers_or_out_of_range_are_no_findings(torch_target, call, dtype, scale):
+    """The second derivative of a logarithm at a thousandth is a million, which half precision has not, though it has it along 0.001."""
+    assert not any(twice(torch_target, call, dtype, scale, salt).findings for salt in range(8))
+
+
 OF_SIZE_ONE = "".join(f'{x} = tensor((3,), "float64", uniform(0.5, 2.0, seed={seed}))\n' for seed, x in enumerate("xw"))
 
 
