@@ -10,6 +10,7 @@ import pytest
 
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.inside.confirm import confirm
+from gradfuzz.findings.inside.same import finding_key
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.findings.script import script
 from gradfuzz.mutate.cover import Cover, Design
@@ -174,6 +175,19 @@ def test_a_second_derivative_that_is_no_number_in_single_precision_is_caught(tor
     (finding,) = twice(torch_target, "planted_torch.root_through_squares").findings
     assert (finding.oracle, finding.kind, finding.order, finding.names) == ("precision", "nonfinite", 2, ["reverse-over-reverse"])
     assert math.isnan(finding.actual) and math.isfinite(finding.expected)
+    plain = replace(finding, symptom="")  # no number in double precision either
+    assert finding_key("f", "", finding) != finding_key("f", "", plain)
+
+
+def test_its_script_shows_it(torch_target, tmp_path):
+    program = parse(
+        'x = tensor((2, 2), "float32", listed([-3e19, 7e20, -6e20, 6e20]))\ny = torch.linalg.svdvals(x)\n', torch_target.language
+    )
+    (verdict,) = examine(torch_target, program, Options(2)).findings
+    path = tmp_path / "script.py"
+    path.write_text(script(Finding("torch", torch_target.version, "torch.linalg.svdvals", verdict, program, True, "")))
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "nan" in done.stdout, done
 
 
 @pytest.mark.parametrize("call, dtype, scale", [

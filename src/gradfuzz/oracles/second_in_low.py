@@ -20,6 +20,8 @@ from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import FORWARD, REVERSE, Scenario
 
 ORDER = 2
+# What is no number in any precision is another bug of the same rule, and often one by design.
+SYMPTOM = "in a lower precision"
 # Double precision has a second derivative if all its nestings give the same one to this part, and if roundings of the lower precision
 # in the inputs move it by no more than that part: where it is another number nearby, NaN may be as good an answer.
 SAME, STEADY = 1e-6, 0.1
@@ -55,7 +57,8 @@ def check_second(trial: Trial, only: frozenset[Scenario] | None) -> list[Verdict
         return []  # of half precision the ends are near: what no nesting has may be out of its reach
     reason = f"{wrong[0].name} in {lowest} is no number, and in float64 a second derivative well inside of what {lowest} holds"
     detail = {"numbers": {s.name: number for s, number in numbers.items()}, "numeric": wanted}
-    return [Verdict(DISAGREE, "precision", NONFINITE, ORDER, wrong, reason, wanted, numbers[wrong[0]], STEADY * abs(wanted), detail)]
+    bar, first = STEADY * abs(wanted), numbers[wrong[0]]
+    return [Verdict(DISAGREE, "precision", NONFINITE, ORDER, wrong, reason, wanted, first, bar, detail, symptom=SYMPTOM)]
 
 
 def _short(trial: Trial, index: int) -> Vec:
