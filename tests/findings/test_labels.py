@@ -42,6 +42,15 @@ def test_what_is_said_to_be_mended_and_shows_is_a_regression_and_comes_first(row
     assert bugs[0].leading is not other and bugs[0].severity.grade.name == "regression" and bugs[0].label_name == "regression"
 
 
+def test_what_leaves_the_range_of_single_precision_is_not_by_design_since_singular_values_may_be_equal():
+    text = 'x = tensor((2, 2), "{}", full(1.0))\ny = torch.linalg.svdvals(x)\n'
+    seen = [
+        given(made("torch.linalg.svdvals", "nonfinite", ("reverse-over-reverse",), "LinalgSvdBackward0", text.format(t)), "2.13.0")
+        for t in ("float64", "float32")
+    ]
+    assert seen == ["by-design", "new"]
+
+
 def test_a_label_holds_for_its_releases_modes_types_and_arguments(rows):
     rows({**ROW, "releases": "1.12..2.1"})
     assert [given(made(), version) for version in ("1.11.0", "1.12.0", "2.1.0", "2.2.0")] == ["new", "known", "known", "new"]

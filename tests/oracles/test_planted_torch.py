@@ -10,8 +10,11 @@ import pytest
 
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.inside.confirm import confirm
+from gradfuzz.findings.inside.same import finding_key
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.findings.script import script
+from gradfuzz.mutate.cover import Cover, Design
+from gradfuzz.mutate.edits import apply_all
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.program import parse
 from gradfuzz.targets.base.scenario import FORWARD, REVERSE, pure
@@ -157,6 +160,56 @@ def test_what_one_mode_has_in_half_precision_is_no_overflow_of_half_precision_in
     assert (finding.oracle, finding.kind, finding.names) == ("precision", "nonfinite", ["reverse"])
     seen = examine(torch_target, parse(HALF.replace("planted_torch.{name}", "torch.log"), torch_target.language), Options(1))
     assert seen.outcome == "agree"
+
+
+FAR = 'x = tensor((3,), "{dtype}", scaled(uniform(0.5, 2.0, seed=1), {scale}))\ny = {call}(x)\n'
+
+
+def twice(target, call, dtype="float32", scale=1e15, salt=0):
+    program = parse(FAR.format(call=call, dtype=dtype, scale=scale), target.language)
+    return examine(target, program, Options(2, frozenset({REVERSE, pure("r", 2)}), salt))
+
+
+def test_a_second_derivative_that_is_no_number_in_single_precision_is_caught(torch_target):
+    """Squares of squares of 1e15 leave the range; the value, the slope and the second derivative do not."""
+    (finding,) = twice(torch_target, "planted_torch.root_through_squares").findings
+    assert (finding.oracle, finding.kind, finding.order, finding.names) == ("precision", "nonfinite", 2, ["reverse-over-reverse"])
+    assert math.isnan(finding.actual) and math.isfinite(finding.expected)
+    plain = replace(finding, symptom="")  # no number in double precision either
+    assert finding_key("f", "", finding) != finding_key("f", "", plain)
+
+
+def test_its_script_shows_it(torch_target, tmp_path):
+    program = parse(
+        'x = tensor((2, 2), "float32", listed([-3e19, 7e20, -6e20, 6e20]))\ny = torch.linalg.svdvals(x)\n', torch_target.language
+    )
+    (verdict,) = examine(torch_target, program, Options(2)).findings
+    path = tmp_path / "script.py"
+    path.write_text(script(Finding("torch", torch_target.version, "torch.linalg.svdvals", verdict, program, True, "")))
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "nan" in done.stdout, done
+
+
+@pytest.mark.parametrize("call, dtype, scale", [
+    ("planted_torch.root", "float32", 1e15), ("planted_torch.root_through_squares", "float32", 1e3), ("torch.log", "float16", 1e-3),
+    ("torch.logit", "float16", 1e-3), ("torch.sqrt", "float16", 1e-3), ("torch.exp", "float16", 5.0),
+])  # fmt: skip
+def test_second_derivatives_that_are_numbers_or_out_of_range_are_no_findings(torch_target, call, dtype, scale):
+    """The second derivative of a logarithm at a thousandth is a million, which half precision has not, though it has it along 0.001."""
+    assert not any(twice(torch_target, call, dtype, scale, salt).findings for salt in range(8))
+
+
+OF_SIZE_ONE = "".join(f'{x} = tensor((3,), "float64", uniform(0.5, 2.0, seed={seed}))\n' for seed, x in enumerate("xw"))
+
+
+@pytest.mark.parametrize("name, wrong", [("atan2", {("nonfinite", "reverse")}), ("div", set()), ("sub", set()), ("hypot", set())])
+def test_all_inputs_at_the_ends_of_narrow_types_show_squares_that_leave_them(torch_target, name, wrong):
+    """One input of that size does not: the other one keeps the sum of squares where it belongs."""
+    program = parse(f"{OF_SIZE_ONE}y = torch.{name}(x, w)\n", torch_target.language)
+    types = next(f for f in Design(program, lambda func: [], Cover()).factors if f.name == "type")
+    ends = [apply_all(program, [edit]) for level, edit in types.levels if level.startswith("all ")]
+    assert len(ends) == 3
+    assert {(f.kind, s) for end in ends for f in examine(torch_target, end, Options(1)).findings for s in f.names} == wrong
 
 
 def test_what_no_mode_has_in_half_precision_may_be_out_of_its_range(torch_target):

@@ -144,6 +144,56 @@ class SegfaultInNestedForward(Healthy):
         return grad * 3 * x**2
 
 
+class Root(torch.autograd.Function):
+    """The square root, whose second derivative is written in one step."""
+
+    @staticmethod
+    def forward(x):
+        return torch.sqrt(x)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0])
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * HalfOfInverse.apply(x)
+
+
+class HalfOfInverse(torch.autograd.Function):
+    """The slope of the square root."""
+
+    @staticmethod
+    def forward(x):
+        return 0.5 / torch.sqrt(x)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0])
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * -0.25 / (x * torch.sqrt(x))
+
+
+class RootThroughSquares(Root):
+    """The same by way of squares, which leave the range of single precision long before it ends."""
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * HalfThroughSquares.apply(x)
+
+
+class HalfThroughSquares(HalfOfInverse):
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * -0.25 * torch.sqrt(x) * (x**4 / x**6)
+
+
 class WrongInSingle(Healthy):
     """Right in double precision, wrong in any other."""
 
@@ -347,3 +397,11 @@ def touchy(x, weight, *, doubled=False):
 def touchy_(x, weight):
     """The same in place: what x was is not forgotten."""
     return x.copy_(x + (x * weight - x).detach())
+
+
+def root(x):
+    return Root.apply(x)
+
+
+def root_through_squares(x):
+    return RootThroughSquares.apply(x)

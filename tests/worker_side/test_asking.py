@@ -22,12 +22,12 @@ class Silent:
         pass
 
 
-def asked(f, slope, count):
+def asked(f, slope, count, start=0, number=0):
     """The numbers of each mutant that is asked about, the seed's own left out."""
     target = NumpyTarget(f, lambda x: [np.diag(slope(x))])
     target.forget, target.family, target.steady_rules, target.parameters = lambda: None, 1, True, lambda func: []
-    job = {"id": 1, "api": "torch.sin", "program": to_json(SEED), "rng": "0", "start": 0, "count": count, "weights": None,
-           "cover": [0, 0, "0", "0", "0", "0", "0", "0", "0"], "depth": Depth().to_json()}  # fmt: skip
+    job = {"id": 1, "api": "torch.sin", "program": to_json(SEED), "rng": "0", "start": start, "count": count, "weights": None,
+           "number": number, "cover": [0, 0, "0", "0", "0", "0", "0", "0", "0"], "depth": Depth().to_json()}  # fmt: skip
     with np.errstate(all="ignore"):
         questions = run_batch(target, job, Silent(), lambda suspicion: None)["questions"]
     mutants = [[Edit.from_json(e) for e in q["edits"]] for q in questions if q["edits"]]
@@ -46,6 +46,16 @@ def test_one_question_about_each_size():
 
 def test_tails_come_first():
     assert among(asked(np.tanh, lambda x: 1 - np.tanh(x) ** 2, 200), "tail")[0]
+
+
+def test_a_design_that_goes_on_asks_about_what_it_tries_by_itself():
+    """First batches of many functions are short: they end before the design has come to its tails."""
+    sizes = asked(np.tanh, lambda x: 1 - np.tanh(x) ** 2, 200, start=3, number=1)
+    assert {end: sum(among(sizes, end)) for end in FAR_OUT} == {"tail": 1, "tiny": 1, "huge": 1}
+
+
+def test_chance_asks_nothing_more_where_a_batch_goes_on():
+    assert not asked(np.tanh, lambda x: 1 - np.tanh(x) ** 2, 400, start=200, number=1)
 
 
 def test_more_where_a_batch_has_many_mutants():

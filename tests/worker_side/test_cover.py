@@ -61,6 +61,18 @@ def test_one_input_has_a_rank_that_the_other_does_not_have():
     assert made["x batched"] == {"x": (3, 3, 4), "w": (3, 4)} and made["w without its last"] == {"x": (3, 4), "w": (3,)}
 
 
+def test_all_inputs_together_are_at_the_ends_of_narrow_types():
+    """A sum of squares of several inputs leaves the range of a type only if all of them are of that size."""
+    types = dict(next(f for f in Design(PROGRAM, menu, Cover()).factors if f.name == "type").levels)
+    changed = apply_all(PROGRAM, [types["all tiny in float32"]]).inputs
+    own = PROGRAM.inputs
+    assert all(changed[n].dtype == "float32" and np.allclose(materialise(changed[n]), 1e-20 * materialise(own[n])) for n in own)
+    assert not any(e.kind == "sizes" for f in Design(PROGRAM, menu, Cover(), 32).factors for _, e in f.levels)
+    single = parse('x = tensor((3,), "float64", normal(seed=1))\ny = torch.sin(x)\n', language_for("torch"))
+    alone = dict(next(f for f in Design(single, menu, Cover()).factors if f.name == "type").levels)
+    assert "float32" in alone and not any(name.startswith("all") for name in alone)
+
+
 def test_a_product_of_many_has_two_zeros():
     numbers = next(f for f in Design(PROGRAM, menu, Cover()).factors if f.name == "numbers of x")
     changed = apply_all(PROGRAM, [dict(numbers.levels)["two zeros"]])

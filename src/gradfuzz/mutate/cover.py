@@ -16,7 +16,7 @@ installed: hence a greedy one of our own, as AETG and its like are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, combinations, islice, zip_longest
 from typing import Any, Callable
 
@@ -37,6 +37,8 @@ LAYOUT = "layout"
 HOLDS = "grad"
 # The kind of edit that gives indices, labels and masks other numbers, which cost a compilation.
 INDICES = "whole"
+# The kind of edit that takes all inputs to the ends of a narrow type: a compilation of its own for each.
+ENDS = "sizes"
 # What a level leaves to be seen.
 CLEAR, RETYPED, NOTHING = "clear", "retyped", "nothing"
 
@@ -137,8 +139,8 @@ class Design:
     def __init__(self, seed: Program, menu: Menu, known: Cover, family: int = 1, takes: Callable[[Program], bool] | None = None) -> None:
         self._seed, self._takes = seed, takes
         in_turn = [*(s for s in reversed(SORTS) if not s.shortens), *(s for s in SORTS if s.shortens)]
-        found = [f for sort in in_turn for f in sort.factors(seed, menu) if f.levels]
-        self.factors: list[Factor] = [f for f in found if family == 1 or f.shared or f.name != LAYOUT]
+        found = [f if family == 1 else _bearable(f) for sort in in_turn for f in sort.factors(seed, menu)]
+        self.factors: list[Factor] = [f for f in found if f.levels]
         self._edits: list[Edit] = [edit for factor in self.factors for _, edit in factor.levels]
         self.known, self.family = known if known.levels == len(self._edits) else Cover(), min(family, MOST_OF_A_FAMILY)
         self._factor_of = [number for number, factor in enumerate(self.factors) for _ in factor.levels]
@@ -347,6 +349,13 @@ class Design:
     def _pairs_of(self, level: int) -> int:
         others = (other for other, factor in enumerate(self._factor_of) if factor != self._factor_of[level])
         return sum(1 << _bit(min(level, other), max(level, other)) for other in others)
+
+
+def _bearable(factor: Factor) -> Factor:
+    """What of a factor is tried where another shape or type costs a compilation."""
+    if factor.name == LAYOUT and not factor.shared:
+        return replace(factor, levels=())
+    return replace(factor, levels=tuple(level for level in factor.levels if level[1].kind != ENDS))
 
 
 def _bit(a: int, b: int) -> int:

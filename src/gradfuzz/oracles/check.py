@@ -12,6 +12,7 @@ from gradfuzz.oracles.gauge import check_defined
 from gradfuzz.oracles.gradient import check_gradient
 from gradfuzz.oracles.precision import check_precision
 from gradfuzz.oracles.refused import check_refused, check_unseen
+from gradfuzz.oracles.second_in_low import check_second
 from gradfuzz.oracles.status import check_status
 from gradfuzz.oracles.trial import Familiar, Trial, never
 from gradfuzz.oracles.value import check_value
@@ -129,6 +130,8 @@ def _judge(seen: Examination, trial: Trial, options: Options) -> None:
         failed |= {s.modes[0] for v in findings for s in v.scenarios if s.order == 1 and v.oracle == "status"}
         # So do those that are built on what is right, where another nesting is wrong: it must not hide what they do higher up.
         spoilt |= {s.modes for v in findings for s in v.scenarios}
+    if low and options.order > 1 and verdicts and all(v.outcome == AGREE for v in verdicts):
+        verdicts.extend(check_second(trial, options.scenarios))
     ways = tuple(trial.target.ways) if options.ways is None else options.ways
     if ways or options.device:
         verdicts.extend(_examine_ways(trial, ways, options, verdicts))

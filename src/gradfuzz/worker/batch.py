@@ -49,12 +49,14 @@ TOLD_OFTEN = 2
 # answered, tails are. Each order has questions of its own: many a mutant is not examined beyond the first.
 FAR_OUT = {"tail": (25.0, 745.0), "tiny": (0.0, 1e-6), "huge": (745.0, math.inf)}
 ASKED_EVERY = 256
+NUMBERS = "values"  # the kind of edit that gives an input other numbers
 MOST_NUMBERS_ASKED = 1024  # a matrix of twenty rows, as samples are, and what becomes of it
 # What AD gives for it costs as much as examining one more mutant at most: few entries of each order that was examined.
 # Where it is measured later, as many entries are (`findings/inquiry.py`).
 ENTRIES_ASKED, ENTRIES_OF_A_SEED = 4, 2
 HIGHEST_ASKED = 2
-# Batches that go on with a seed ask so seldom: the reference follows a few questions a second.
+# Batches that go on with a seed ask so seldom: the reference follows a few questions a second. What a design tries by itself is asked about
+# in any: most designs come to their tails when they go on.
 LATER_ASKS_EVERY = 8
 # A mutant that shares everything but its numbers with one that took less than this, without a compilation, takes as long: if something is
 # suspected there, twenty times that. One of them that takes seconds hangs.
@@ -82,7 +84,8 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     questions: dict[str, list[dict[str, Any]]] = {end: [] for end in (*FAR_OUT, "")}
     number = job.get("number", 0)
     often = 0 if job["start"] > 0 and number % LATER_ASKS_EVERY > 0 else -(-job["count"] // ASKED_EVERY)
-    left = dict.fromkeys(product(FAR_OUT, range(1, HIGHEST_ASKED + 1)), often)  # questions about numbers of that size at that order
+    # Questions about numbers of that size at that order.
+    left = dict.fromkeys(product(FAR_OUT, range(1, HIGHEST_ASKED + 1)), max(1, often))
     scents: dict[str, Scent] = {}  # by what is wrong
     swift: set[tuple[int, int, tuple[str, ...] | None]] = set()  # families, orders and ways of which some mutant took next to no time
     asked: set[str] = set()  # refusals that were put to the derivatives
@@ -136,7 +139,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
         tally.meet(drawing, index, fate)
         progress.note(index, fate)
         tally.take(edits, program, options, seen)
-        ends = far_out(seen)
+        ends = far_out(seen) if often or (alike[1] == 1 and edits[0].kind == NUMBERS) else []
         for order in askable(seen, beyond_first=index > 0):
             new = [(end, order) for end in ends if left[end, order]]
             if (new or index == 0) and (wondered := question(edits, options, seen, order, index)):

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from gradfuzz.mutate.edit import Edit, Factor, Menu, Sort, floating, on_input, pick
-from gradfuzz.program.model import COMPLEXES, DISCRETE, FLOATS, RANGES, Program
+from gradfuzz.mutate.edit import Apply, Edit, Factor, Menu, Sort, floating, on_input, pick
+from gradfuzz.program.model import COMPLEXES, DISCRETE, FLOATS, RANGES, Program, Values
 
 # Types of all inputs, those first whose derivatives are rules of their own and are seen in full.
 TOGETHER = ("complex128", "float32", "float64", "complex64", "float16", "bfloat16")
@@ -16,6 +16,9 @@ TOGETHER = ("complex128", "float32", "float64", "complex64", "float16", "bfloat1
 ALONE = ("float32", "complex128", "int64")
 # People's own type, whose range ends where ordinary numbers are: it meets them early.
 EAGER = frozenset({"float32"})
+# Where squares leave a type's range and the numbers themselves do not, beyond its largest number and below its smallest. A formula that
+# divides by a sum of squares of several inputs goes wrong there if all of them are of that size, and another mode or formula need not.
+BEYOND_SQUARES = (("float32", "huge", 1e20), ("float32", "tiny", 1e-20), ("float16", "small", 1e-3))
 
 
 def draw(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
@@ -46,6 +49,16 @@ def _all_dtypes(program: Program, where: Any, value: str) -> Program | None:
     return program.with_inputs(changes)
 
 
+def _all_sizes(program: Program, where: Any, value: list[Any]) -> Program | None:
+    """Every floating input becomes of one type and that much larger, so that their sizes among each other stay."""
+    to, factor = value
+    retyped = _all_dtypes(program, where, to)
+    if retyped is None:
+        return None
+    changes = {name: replace(r, values=Values("scaled", (r.values, factor))) for name, r in floating(retyped) if r.structure is None}
+    return retyped.with_inputs(changes)
+
+
 def _same_kind(old: str, new: str) -> str:
     """A complex input keeps being complex when the real ones change precision."""
     if old in COMPLEXES and new in FLOATS:
@@ -54,16 +67,17 @@ def _same_kind(old: str, new: str) -> str:
 
 
 def factors(program: Program, menu: Menu) -> Iterator[Factor]:
-    """All floating inputs together, and each by itself where there are several."""
+    """All floating inputs together, and each by itself where there are several; these at the ends of narrow types, too."""
     inputs = floating(program)
     used = {recipe.dtype for _, recipe in inputs}
     real = _real(program)
     levels = [(to, Edit("dtypes", None, to)) for to in TOGETHER if inputs and used != {to} and not (real and to in COMPLEXES)]
     if len(inputs) > 1 and not real:
         levels += [(f"{name} {to}", Edit("dtype", name, to)) for name, r in inputs for to in ALONE if r.dtype != to]
+    if len(inputs) > 1:
+        levels += [(f"all {size} in {to}", Edit("sizes", None, [to, factor])) for to, size, factor in BEYOND_SQUARES]
     yield Factor("type", tuple(levels), eager=EAGER)
 
 
-SORTS = [
-    Sort("dtype", 11, draw, {"dtype": on_input(lambda r, v: replace(r, dtype=v)), "dtypes": _all_dtypes}, counted=str, factors=factors)
-]
+_KINDS: dict[str, Apply] = {"dtype": on_input(lambda r, v: replace(r, dtype=v)), "dtypes": _all_dtypes, "sizes": _all_sizes}
+SORTS = [Sort("dtype", 11, draw, _KINDS, counted=str, factors=factors)]
