@@ -202,7 +202,11 @@ def test_second_derivatives_that_are_numbers_or_out_of_range_are_no_findings(tor
 OF_SIZE_ONE = "".join(f'{x} = tensor((3,), "float64", uniform(0.5, 2.0, seed={seed}))\n' for seed, x in enumerate("xw"))
 
 
-@pytest.mark.parametrize("name, wrong", [("atan2", {("nonfinite", "reverse")}), ("div", set()), ("sub", set()), ("hypot", set())])
+# Of huge numbers the derivative is lost beside the square, of tiny ones it is divided by a square that is zero.
+ATAN2 = {("precision", "reverse"), ("nonfinite", "reverse"), ("nonfinite", "forward")}
+
+
+@pytest.mark.parametrize("name, wrong", [("atan2", ATAN2), ("div", set()), ("sub", set()), ("hypot", set())])
 def test_all_inputs_at_the_ends_of_narrow_types_show_squares_that_leave_them(torch_target, name, wrong):
     """One input of that size does not: the other one keeps the sum of squares where it belongs."""
     program = parse(f"{OF_SIZE_ONE}y = torch.{name}(x, w)\n", torch_target.language)

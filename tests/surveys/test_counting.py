@@ -70,7 +70,7 @@ y = {0}.sin(x) * x
 JAX = pytest.param("jax", "jax.numpy", 3 * 3 * 384, marks=pytest.mark.slow)
 
 
-@pytest.mark.parametrize(("target", "namespace", "mutants"), [JAX, ("tensorflow", "tf.math", 3 * 3 * 32)])
+@pytest.mark.parametrize(("target", "namespace", "mutants"), [JAX, ("tensorflow", "tf.math", 3 * 3 * 64)])
 def test_a_library_that_remembers_what_it_compiled_teaches_the_same_to_one_worker_and_two(tmp_path, target, namespace, mutants):
     """The seeds share their operators, so that a worker that runs all of them meets each rule once, and two workers meet it twice."""
     (tmp_path / "seeds.py").write_text(SIMILAR.format(namespace))

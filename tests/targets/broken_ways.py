@@ -17,7 +17,6 @@ BROKEN = {
         "compiled-batched-jacobian": "https://github.com/pytorch/pytorch/issues/183015",
         "detour-padded": "https://github.com/pytorch/pytorch/issues/145837",
         "compiled-turned": "docs/found/ways-torch-2.13.0.md",
-        "turned-inductor": "docs/found/ways-torch-2.13.0.md",
     },
     "tensorflow": {"rule-vectorized-inside": "docs/found/ways-tensorflow-2.21.0.md"},
 }

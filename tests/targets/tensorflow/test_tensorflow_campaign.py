@@ -27,7 +27,7 @@ def campaign(tmp_path, folder, *names):
     text = 'x = tensor((4,), "float64", uniform(0.5, 2.0, seed=1))\ny = planted_tensorflow.{}(x)\n'
     seeds.write_text("\n\n".join(text.format(name) for name in names))
     launch = Launch("tensorflow", sys.executable, ("planted_tensorflow",), (str(folder),), timeout=30.0)
-    config = Config(launch, seconds=None, mutants=12 * len(names), seed_files=(str(seeds),), workers=1, shrink_seconds=2.0)
+    config = Config(launch, seconds=None, mutants=100 * len(names), seed_files=(str(seeds),), workers=1, shrink_seconds=2.0)
     state = run_mutants(config, tmp_path / "store.db", False, Silent())
     return state, Store(tmp_path / "store.db", create=False).findings()
 

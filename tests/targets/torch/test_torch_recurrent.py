@@ -25,7 +25,6 @@ AROUND = (
 # What 2.13.0 says that it cannot compile.
 NOT_COMPILED = ("rule-shared-aot_eager", "rule-shared-decomposed")
 DETOURS = ("detour-padded", "detour-joined", "detour-csr", "detour-csc", "detour-bsr")
-GENERATED = ("recurrent-inductor", "turned-inductor", "assembled-inductor")
 KINDS = [f"rule-{kind}{more}" for kind in rule_kinds.KINDS for more in ("", "-aot_eager", "-decomposed")]
 HOOKS = ["hook-behind-aot_eager", "hook-behind-decomposed"]
 REVERSE_ALONE = frozenset([REVERSE])
@@ -43,7 +42,7 @@ def proven(text, folder):
     return found
 
 
-@pytest.mark.parametrize("way", [*AROUND, *GENERATED, *DETOURS, "batched-jacobian", "anomaly", "compiled-backward", *KINDS, *HOOKS])
+@pytest.mark.parametrize("way", [*AROUND, *DETOURS, "batched-jacobian", "anomaly", "compiled-backward", *KINDS, *HOOKS])
 @pytest.mark.parametrize("call", ["torch.sin(x)", "torch.logsumexp(x, 1)"])
 def test_a_healthy_function_agrees(target, way, call):
     if way in BROKEN["torch"] and torch.__version__.startswith("2.13."):
@@ -52,7 +51,7 @@ def test_a_healthy_function_agrees(target, way, call):
     assert seen.outcome == "agree" and (ran(seen, way) or way in NOT_COMPILED), [v.reason for v in seen.findings]
 
 
-@pytest.mark.parametrize("way", [*AROUND, "recurrent-inductor", "assembled-inductor"])
+@pytest.mark.parametrize("way", AROUND)
 def test_what_a_compiler_drops_is_noticed_and_proven(target, way, tmp_path):
     made = program(target, "planted_ways.compiled(x)")
     found = [v for v in examine(target, made, Options(1, REVERSE_ALONE, ways=(way,))).findings if v.kind == "way"]

@@ -293,6 +293,8 @@ def test_without_a_backward_pass_that_computes_again_these_are_right(target, way
 
 @pytest.mark.parametrize("way", ["registered", "registered-aot_eager"])
 def test_an_operator_of_a_users_own_keeps_its_registered_rule(target, way):
+    again.KEPT.forget()
+    torch._dynamo.reset()
     seen = examine(target, program(target, "torch.sin(x)"), Options(1, frozenset([REVERSE]), ways=(way,)))
     assert seen.outcome == "agree" and ran(seen, way), [v.reason for v in seen.findings]
 

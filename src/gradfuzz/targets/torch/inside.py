@@ -1,5 +1,5 @@
 """What happens beside F inside of one compiled function: a tensor that is written to once it was read, numbers that are drawn, a break,
-what is cut off from the tape, checkpoints, outputs that are put together part by part.
+what is cut off from the tape, checkpoints.
 
 None of it changes F's derivative. But a compiler chooses what its backward pass computes again, and what was written to or drawn is not
 the same the second time.
@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gradfuzz.targets.base.nesting import derivative as folded
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Modes
-from gradfuzz.targets.torch.compile import AROUND, BACKENDS, KEPT, HasF, check, compiled_around, compiled_function, saying
+from gradfuzz.targets.torch.compile import AROUND, BACKENDS, KEPT, check, compiled_function, saying
 from gradfuzz.targets.torch.derivatives import Function, NestingUnsupported, NoGradient, Tensors, along
-from gradfuzz.targets.torch.transforms import Transforms
 
 if TYPE_CHECKING:
     from gradfuzz.targets.torch.point import TorchPoint
@@ -162,29 +160,8 @@ def compiled_backward(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence
         return saying(point.in_tape, point.function, xs, modes, us, v)  # type: ignore[no-any-return]
 
 
-def assembled(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
-    """The compiled derivative of F whose outputs are put into new tensors part by part, in two strokes each: generated code."""
-    return compiled_around(assembled_by_transforms, BACKENDS["inductor"])(point, xs, modes, us, v)
-
-
-def assembled_by_transforms(point: HasF, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
-    """`torch.func` of F whose outputs are assembled."""
-    return folded(Transforms(), lambda inputs: tuple(map(_assembled, point.function(inputs))), xs, modes, us, v)
-
-
-def _assembled(output: torch.Tensor) -> torch.Tensor:
-    room = torch.zeros_like(output)
-    for _ in range(2):
-        if output.dim():
-            room[..., :1] += output[..., :1] / 2
-            room[..., 1:] += output[..., 1:] / 2
-        else:
-            room += output / 2
-    return room
-
-
 FUNCTIONS = {
     "compiled-read": written_later, "compiled-drawn": drawn, "compiled-cut-off": cut_off, "compiled-checkpointed": checkpointed_inside,
     "compiled-rerun": checkpointed_outside, "compiled-packed": packed,
 }  # fmt: skip
-DERIVATIVES = {"compiled-broken": broken_off, "compiled-backward": compiled_backward, "assembled-inductor": assembled}
+DERIVATIVES = {"compiled-broken": broken_off, "compiled-backward": compiled_backward}

@@ -20,15 +20,14 @@ if TYPE_CHECKING:
 TURNS, LESS = 3, 0.25
 
 Call = Callable[..., tuple[torch.Tensor, ...]]
-# Takes F, a weight, F's inputs and what another loop gave; gives what each turn carried (or the last one alone), an output each.
-Loop = Callable[[Call, torch.Tensor, Tensors, Tensors], Sequence[torch.Tensor]]
+# Takes F, a weight and F's inputs; gives what each turn carried (or the last one alone), an output each.
+Loop = Callable[[Call, torch.Tensor, Tensors], Sequence[torch.Tensor]]
 
 
-def _turn(call: Call, weight: torch.Tensor, given: Tensors, carried: Tensors, factor: Any, more: Tensors = ()) -> tuple[torch.Tensor, ...]:
+def _turn(call: Call, weight: torch.Tensor, given: Tensors, carried: Tensors, factor: Any) -> tuple[torch.Tensor, ...]:
     """One turn: F at inputs that are scaled, and what was carried, through a function whose output the backward pass needs."""
     outputs = call(*[x * factor if x.is_floating_point() or x.is_complex() else x for x in given])
-    after = tuple(torch.tanh(c * weight) + o for c, o in zip(carried, outputs))
-    return tuple(a + m for a, m in zip(after, more)) if more else after
+    return tuple(torch.tanh(c * weight) + o for c, o in zip(carried, outputs))
 
 
 def _apart(outputs: Tensors) -> tuple[torch.Tensor, ...]:
@@ -36,32 +35,32 @@ def _apart(outputs: Tensors) -> tuple[torch.Tensor, ...]:
     return tuple(o.clone(memory_format=torch.contiguous_format) for o in outputs)
 
 
-def by_hand(call: Call, weight: torch.Tensor, given: Tensors, before: Tensors = ()) -> list[list[torch.Tensor]]:
+def by_hand(call: Call, weight: torch.Tensor, given: Tensors) -> list[list[torch.Tensor]]:
     """Python's own loop: what each turn carries."""
     carried: Tensors = [torch.zeros_like(o) for o in call(*given)]
     turns = []
     for turn in range(TURNS):
-        carried = _turn(call, weight, given, carried, 1 - LESS * turn, [b[turn] for b in before])
+        carried = _turn(call, weight, given, carried, 1 - LESS * turn)
         turns.append(list(carried))
     return turns
 
 
-def scanned(call: Call, weight: torch.Tensor, given: Tensors, before: Tensors = ()) -> Sequence[torch.Tensor]:
-    """`scan` over what another gave, closing over the weight and F's inputs; it carries zeros at first, which have no gradient."""
+def scanned(call: Call, weight: torch.Tensor, given: Tensors) -> Sequence[torch.Tensor]:
+    """`scan`, closing over the weight and F's inputs; it carries zeros at first, which have no gradient."""
     from torch._higher_order_ops.scan import scan
 
     start = tuple(torch.zeros_like(o.detach()) for o in call(*given))
 
-    def step(carried: Any, now: Any) -> Any:
-        after = _turn(call, weight, given, carried, now[0], now[1:])
+    def step(carried: Any, factor: Any) -> Any:
+        after = _turn(call, weight, given, carried, factor)
         return after, tuple(c.clone() for c in after)
 
     factors = 1 - LESS * torch.arange(TURNS, dtype=given[0].real.dtype)
-    found: Sequence[torch.Tensor] = scan(step, start, (factors, *before))[1]
+    found: Sequence[torch.Tensor] = scan(step, start, factors)[1]
     return found
 
 
-def associated(call: Call, weight: torch.Tensor, given: Tensors, before: Tensors = ()) -> Sequence[torch.Tensor]:
+def associated(call: Call, weight: torch.Tensor, given: Tensors) -> Sequence[torch.Tensor]:
     """`associative_scan` of maps c -> a c + b, of which the second part alone is wanted."""
     from torch._higher_order_ops.associative_scan import associative_scan
 
@@ -78,7 +77,7 @@ def associated(call: Call, weight: torch.Tensor, given: Tensors, before: Tensors
     return found
 
 
-def associated_by_hand(call: Call, weight: torch.Tensor, given: Tensors, before: Tensors = ()) -> list[list[torch.Tensor]]:
+def associated_by_hand(call: Call, weight: torch.Tensor, given: Tensors) -> list[list[torch.Tensor]]:
     """The same by Python's own loop."""
     carried: Tensors = [torch.zeros_like(o) for o in call(*given)]
     turns = []
@@ -90,7 +89,7 @@ def associated_by_hand(call: Call, weight: torch.Tensor, given: Tensors, before:
     return turns
 
 
-def turned(call: Call, weight: torch.Tensor, given: Tensors, before: Tensors = ()) -> Sequence[torch.Tensor]:
+def turned(call: Call, weight: torch.Tensor, given: Tensors) -> Sequence[torch.Tensor]:
     """`while_loop`, which gives what the last turn carried."""
     start = tuple(torch.zeros_like(o) for o in call(*given))
 
@@ -101,8 +100,8 @@ def turned(call: Call, weight: torch.Tensor, given: Tensors, before: Tensors = (
     return [c[None] for c in found]
 
 
-def recurrent(loop: Loop, usual: Callable[..., list[list[torch.Tensor]]], backend: str = AROUND, layers: int = 1) -> Any:
-    """F, and what a compiled loop adds to Python's own: nothing. `layers`: each loop goes over what the one before it gave."""
+def recurrent(loop: Loop, usual: Callable[..., list[list[torch.Tensor]]]) -> Any:
+    """F, and what a compiled loop adds to Python's own: nothing."""
 
     def make(point: TorchPoint) -> Function:
         check(point)
@@ -111,16 +110,14 @@ def recurrent(loop: Loop, usual: Callable[..., list[list[torch.Tensor]]], backen
         count = len(point.leaves)
 
         def total(one: Loop, tensors: Tensors) -> list[torch.Tensor]:
-            """Sums over all turns of the last loop."""
+            """Sums over all turns."""
             xs, others = list(tensors[:count]), tensors[count:]
             weight = torch.cos(xs[0].real.sum())
-            turns: Sequence[torch.Tensor] = ()
-            for _ in range(layers):
-                turns = one(lambda *z: _apart(point.of_tensors(*z, *others)), weight, xs, turns)
+            turns = one(lambda *z: _apart(point.of_tensors(*z, *others)), weight, xs)
             return [turn.sum(0) for turn in turns]
 
-        def python(call: Call, weight: torch.Tensor, given: Tensors, before: Tensors) -> list[torch.Tensor]:
-            turns = usual(call, weight, given, before)
+        def python(call: Call, weight: torch.Tensor, given: Tensors) -> list[torch.Tensor]:
+            turns = usual(call, weight, given)
             return [torch.stack(o) if loop is not turned else o[-1][None] for o in map(list, zip(*turns))]
 
         try:
@@ -134,8 +131,8 @@ def recurrent(loop: Loop, usual: Callable[..., list[list[torch.Tensor]]], backen
         def inside(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
             return tuple(total(loop, tensors))
 
-        what = ("recurrent", loop.__name__, backend, layers)
-        compiled = KEPT.function(point, what, lambda: torch.compile(inside, backend=backend, fullgraph=True, dynamic=False))
+        what = ("recurrent", loop.__name__)
+        compiled = KEPT.function(point, what, lambda: torch.compile(inside, backend=AROUND, fullgraph=True, dynamic=False))
 
         def both(xs: Tensors) -> list[torch.Tensor]:
             tensors = [*xs, *point.others()]
@@ -148,8 +145,6 @@ def recurrent(loop: Loop, usual: Callable[..., list[list[torch.Tensor]]], backen
 
 FUNCTIONS = {
     "compiled-recurrent": recurrent(scanned, by_hand),
-    "recurrent-inductor": recurrent(scanned, by_hand, "inductor", 2),
     "compiled-associated": recurrent(associated, associated_by_hand),
     "compiled-turned": recurrent(turned, by_hand),
-    "turned-inductor": recurrent(turned, by_hand, "inductor"),
 }
