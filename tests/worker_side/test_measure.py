@@ -4,8 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from gradfuzz.program import parse, to_json
-from gradfuzz.worker.measure import choose, measure, spots
+from gradfuzz.worker.measure import choose, spots
 
 X = np.array([0.7, 1.2, 41.0, -0.9, 3e-9, 1.1, 0.0, np.inf, 2.0])
 
@@ -53,10 +52,3 @@ def test_nobody_counts_through_the_entries_of_a_third_derivative():
     x = np.linspace(0.5, 1.5, 1000)
     entries, whole = choose(spots([x]), spots([x]), 3, None, ["x"], [x], 4)
     assert not whole and len(entries) == 4
-
-
-def test_who_suspects_something_is_told_the_rules_at_work(torch_target):
-    program = to_json(parse('x = tensor((), "float64", full(41.0))\ny = torch.nn.functional.logsigmoid(x)\n', torch_target.language))
-    job = {"program": program, "scenarios": ["reverse-over-reverse"], "most": 4}
-    assert "LogSigmoidBackward0" in measure(torch_target, {**job, "fresh": True})["rules"]
-    assert "rules" not in measure(torch_target, job)
