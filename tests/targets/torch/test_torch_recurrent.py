@@ -22,6 +22,8 @@ AROUND = (
     "compiled-recurrent", "compiled-associated", "compiled-turned", "compiled-cut-off", "compiled-checkpointed", "compiled-rerun",
     "compiled-packed", "compiled-thawed", "compiled-region",
 )  # fmt: skip
+# Each script takes ten seconds, in which most import the compiler: one that compiles a loop and one that compiles no more than F.
+QUICK = ("compiled-recurrent", "compiled-cut-off")
 # What 2.13.0 says that it cannot compile.
 NOT_COMPILED = ("rule-shared-aot_eager", "rule-shared-decomposed")
 DETOURS = ("detour-padded", "detour-joined", "detour-csr", "detour-csc", "detour-bsr")
@@ -51,7 +53,7 @@ def test_a_healthy_function_agrees(target, way, call):
     assert seen.outcome == "agree" and (ran(seen, way) or way in NOT_COMPILED), [v.reason for v in seen.findings]
 
 
-@pytest.mark.parametrize("way", AROUND)
+@pytest.mark.parametrize("way", [way if way in QUICK else pytest.param(way, marks=pytest.mark.slow) for way in AROUND])
 def test_what_a_compiler_drops_is_noticed_and_proven(target, way, tmp_path):
     made = program(target, "planted_ways.compiled(x)")
     found = [v for v in examine(target, made, Options(1, REVERSE_ALONE, ways=(way,))).findings if v.kind == "way"]
