@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from gradfuzz.targets.base.scenario import REVERSE
+from gradfuzz.targets.base.scenario import REVERSE, nestings
 from gradfuzz.worker.depth import Depth
 
 NOTHING = Counter()
@@ -48,3 +48,22 @@ def test_it_travels_as_json():
 
     depth = Depth(((2, 2),), ((2, 1),), ("a",), 8, 64, True, "b", 9, "cuda", ("reverse",), 7, True)
     assert Depth.from_json(json.loads(json.dumps(depth.to_json()))) == depth
+
+
+def test_a_row_of_many_values_is_examined_in_half_of_the_nestings_and_the_next_one_in_the_others():
+    depth = Depth(((2, 2), (8, 3)), scenarios=None)
+    first, second = (depth.options(number, NOTHING, wide=True).scenarios for number in (2, 4))
+    assert first & second == set(nestings(1)) and first | second == {*nestings(1), *nestings(2)}
+    for half in (first, second):
+        higher = half - set(nestings(1))
+        assert {s.modes[0] for s in higher} == {s.modes[1] for s in higher} == {"r", "f"}
+    assert depth.whole(depth.options(2, NOTHING, wide=True)).scenarios is None
+
+
+def test_what_is_tried_alone_goes_deeper_or_is_asked_for_by_name_is_examined_in_all_nestings():
+    depth = Depth(((2, 2), (8, 3)), ways=("a",), way_every=3, alone=2)
+    assert depth.options(2, NOTHING, alone=True).scenarios is None
+    assert depth.options(8, NOTHING, wide=True).scenarios is None  # order three
+    assert depth.options(6, NOTHING, wide=True).scenarios is None  # a way is compared with all of them
+    named = Depth(((2, 2),), scenarios=("reverse",))
+    assert named.options(2, NOTHING, wide=True).scenarios == frozenset({REVERSE})

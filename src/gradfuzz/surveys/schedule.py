@@ -22,10 +22,10 @@ from gradfuzz.store import Lesson
 from gradfuzz.surveys.depth import COMPILED_FAMILY, DEEP_BATCH_EVERY, DESIGNED_BESIDE_COMPILED, SWEPT_WAYS
 from gradfuzz.surveys.designs import Designs
 
-# The first round looks at every API, at every seed itself and a few mutants, then tries values of one seed of each API, as many as most
+# The first round looks at every API, at every seed itself and a mutant of it, then tries values of one seed of each API, as many as most
 # have: what else there is to try is known by then, and later rounds begin with it.
 FIRST_LOOK = 8
-FIRST_BATCH = 4
+FIRST_BATCH = 2
 FIRST_COVER = 40
 # One compilation of the seed's own shapes, and one in complex numbers, for which compilers and decompositions have code of their own.
 SWEPT = COMPILED_FAMILY

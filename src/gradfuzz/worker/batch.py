@@ -115,13 +115,16 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
             tally.meet(drawing, index, REFUSED)
             progress.note(index, REFUSED)
             continue
-        options = depth.options(index, shown, drawing.alone(index))
+        options = depth.options(index, shown, drawing.alone(index), drawing.wide(index))
         sharing = family, options.order, options.ways
         progress.write(job["id"], index, counts, sharing in swift)
         started = time.process_time()
         seen = examine(target, program, options, keep_rules=index < RULES_OF, familiar=same.often)
         if target.family > 1 and time.process_time() - started < SWIFT and seen.outcome != INVALID:
             swift.add(sharing)
+        options = depth.whole(options)
+        if any(v.order > 1 for v in seen.findings) and drawing.wide(index):
+            seen = examine(target, program, options, familiar=same.often)  # what is wrong is looked at in every nesting
         complaint = unasked(seen, program)
         if complaint and complaint not in asked and len(asked) < depth.refused:
             asked.add(complaint)

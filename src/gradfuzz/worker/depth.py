@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from gradfuzz.oracles.check import Options
 from gradfuzz.oracles.effort import SEARCHING
-from gradfuzz.targets.base.scenario import Scenario
+from gradfuzz.targets.base.scenario import Scenario, nestings
+
+# The nestings of order two in two halves, each with both modes inside and outside. A row of many values is examined in one of them: what
+# it brings is pairs, and every value and every pair meets others in the other half.
+HALVES = tuple(frozenset([*nestings(1), *(s for s in nestings(2) if (s.modes[0] == s.modes[1]) == same)]) for same in (True, False))
 
 
 @dataclass(frozen=True)
@@ -44,14 +48,21 @@ class Depth:
     traced: tuple[str, ...] = ()
     families: tuple[int, int] | None = None  # of a design, by number: from, to; None: all
 
-    def options(self, number: int, shown: Counter[int], alone: bool = False) -> Options:
-        """What one mutant is examined for; `shown`: findings of the batch so far, by order; `alone`: it tries one value by itself."""
+    def options(self, number: int, shown: Counter[int], alone: bool = False, wide: bool = False) -> Options:
+        """What one mutant is examined for; `shown`: findings of the batch so far, by order; `alone`: it tries one value by itself;
+        `wide`: it tries many together."""
         order = max([self.alone if alone else 1, *(order for every, order in self.orders if number % every == 0)])
         enough = dict(self.enough)
         while order > 1 and shown[order] >= enough.get(order, shown[order] + 1):
             order -= 1
         ways = self._ways(number, alone or number == 0)
-        return Options(order, _only(self.scenarios), self.salt + number, self.strict, ways, self.device, effort=SEARCHING)
+        halved = wide and order == 2 and self.scenarios is None and not ways and not self.device
+        scenarios = HALVES[number // 2 % 2] if halved else _only(self.scenarios)
+        return Options(order, scenarios, self.salt + number, self.strict, ways, self.device, effort=SEARCHING)
+
+    def whole(self, options: Options) -> Options:
+        """The same in all scenarios that the campaign looks at."""
+        return replace(options, scenarios=_only(self.scenarios))
 
     def _ways(self, number: int, rehearsed: bool) -> tuple[str, ...]:
         always = (self.compiled, self.alone_in if rehearsed else "")

@@ -49,6 +49,10 @@ class Drawing:
         row = self.row(index)
         return row is not None and (len(row) <= 2 or (self.design is not None and row in self.design.ends))
 
+    def wide(self, index: int) -> bool:
+        """Whether a mutant tries many values of the design together, where another choice of scenarios costs no compilation."""
+        return self._size == 1 and self.row(index) is not None and not self.alone(index)
+
     def family(self, index: int) -> int:
         """Which family a mutant belongs to. Without a design the seed itself leads the first, which keeps its shapes."""
         return self._rows[index][0] if self.row(index) is not None else self._met + index // self._size
