@@ -467,3 +467,30 @@ def test_an_api_that_has_hung_is_known_to_hang_two_rounds_later():
     assert not any(b.hangs for b in batches[: FIRST_ROUND + ROUND])
     later = batches[FIRST_ROUND + ROUND :]
     assert {APIS[b.seed_index] for b in later if b.hangs} == {"api4"} and all(b.hangs for b in later if APIS[b.seed_index] == "api4")
+
+
+def test_what_three_batches_of_an_api_have_told_is_familiar_to_its_later_ones():
+    told = Counter()
+
+    def lesson(batch):
+        api = APIS[batch.seed_index]
+        keys = ["key"] if api == "api4" and told[api] < 3 else []
+        told[api] += 1
+        return Lesson([], {}, keys)
+
+    batches = run(Schedule(APIS, 0), FIRST_ROUND + 3 * ROUND, lesson)
+    assert not any(b.familiar for b in batches[: FIRST_ROUND + ROUND])
+    later = batches[FIRST_ROUND + ROUND :]
+    assert {APIS[b.seed_index] for b in later if b.familiar == ("key",)} == {"api4"} and not any(
+        b.familiar for b in later if APIS[b.seed_index] != "api4"
+    )
+
+
+def test_what_two_batches_have_told_is_not_familiar_yet():
+    told = Counter()
+
+    def lesson(batch):
+        told[APIS[batch.seed_index]] += 1
+        return Lesson([], {}, ["key"] if told[APIS[batch.seed_index]] <= 2 else [])
+
+    assert not any(b.familiar for b in run(Schedule(APIS, 0), FIRST_ROUND + 3 * ROUND, lesson))

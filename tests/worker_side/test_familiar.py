@@ -24,7 +24,7 @@ class Silent:
         pass
 
 
-def told_by(jacobian, monkeypatch, often=batch.TOLD_OFTEN):
+def told_by(jacobian, monkeypatch, often=batch.TOLD_OFTEN, familiar=()):
     """The keys that a batch tells of a sine with that Jacobian, its disagreements, and how often the sine was called."""
     calls = []
 
@@ -36,7 +36,7 @@ def told_by(jacobian, monkeypatch, often=batch.TOLD_OFTEN):
     target.family, target.steady_rules, target.parameters, target.forget = 1, True, lambda func: [], lambda: None
     program = parse('x = tensor((4,), "float64", normal(seed=1))\ny = torch.sin(x)\n', language_for("torch"))
     job = {"program": to_json(program), "api": "torch.sin", "rng": "0", "weights": {}, "start": 0, "count": MUTANTS, "id": 1,
-           "depth": Depth().to_json(), "cover": None}  # fmt: skip
+           "depth": Depth().to_json(), "cover": None, "familiar": familiar}  # fmt: skip
     told = []
     with monkeypatch.context() as patch:
         patch.setattr(batch, "TOLD_OFTEN", often)
@@ -63,3 +63,12 @@ def test_what_is_right_is_not_suspected_for_having_been_wrong_elsewhere(monkeypa
     _, disagreements, _ = told_by(lambda x: slopes(x, lambda x: x > 2.0), monkeypatch, often=MUTANTS)
     _, counted, _ = told_by(lambda x: slopes(x, lambda x: x > 2.0), monkeypatch)
     assert 0 < counted == disagreements < MUTANTS / 2
+
+
+def test_what_batches_before_have_told_often_is_counted_and_not_told(monkeypatch):
+    everywhere = lambda x: slopes(x, lambda x: x == x)  # noqa: E731
+    told, disagreements, calls = told_by(everywhere, monkeypatch)
+    again, counted, fewer = told_by(everywhere, monkeypatch, familiar=list(told))
+    assert told and not again and counted >= disagreements and fewer < calls
+    others, _, _ = told_by(everywhere, monkeypatch, familiar=["torch.cos|gradient"])
+    assert others == told

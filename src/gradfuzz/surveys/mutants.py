@@ -271,6 +271,7 @@ class Mutants:
             "api": seed.api, "program": to_json(self._seed(batch)) if batch.dtype else seed.program, "rng": batch.rng,
             "weights": dict(batch.weights), "depth": running.depth.to_json(), "told": told, "number": batch.number,
             "cover": None if batch.cover is None else batch.cover.to_json(), "limit": self.config.launch.haste if batch.hangs else None,
+            "familiar": list(batch.familiar),
         }  # fmt: skip
         return Task("batch", fields, batch.count, batch.start, batch.number)
 

@@ -82,6 +82,8 @@ def round_for(workers: int) -> int:
 NAMES = Names()
 # A mutant that brought something new becomes a seed: so many of an API at most, one of a batch.
 MOST_GROWN_OF_API = 8
+# What so many batches of an API have told is named by later ones and not proven again: it was looked into as often as it will be.
+FAMILIAR = 3
 # What a seed's batch brought counts half as much after its next one.
 MEMORY = 0.5
 # An edit is kept at least so often however often it was refused: a release may learn, and seeds of one API differ.
@@ -107,6 +109,7 @@ class Batch:
     dtype: str = ""  # of the seed's floating inputs, where it is not their own
     deaths: int = 0  # of workers at the hands of this API, as far as is known
     hangs: bool = False  # it is known to hang
+    familiar: tuple[str, ...] = ()  # keys that batches of this API have told often
     cover: Cover | None = None  # what is known of the seed's design, if the batch goes on with it
     aside: bool = False  # the design is not that of the API, and nobody goes on with it
     families: tuple[int, int] | None = None  # of its design: from, to; None: all
@@ -165,7 +168,7 @@ class Schedule:
         self._energy: list[float] = []
         self.grown: list[tuple[str, dict[str, Any]]] = []  # (API, Program) of mutants that became seeds, behind all others
         self._grown_of: Counter[str] = Counter()  # by API, those that wait for their round included
-        self._told: set[tuple[str, str]] = set()
+        self._told: dict[str, Counter[str]] = defaultdict(Counter)  # by API: keys, and how many batches have told them
         self._shown: dict[int, set[int]] = defaultdict(set)
         self._astray: set[int] = set()  # seeds whose own first derivative is wrong
         self._given = 0  # seeds that are no mutants
@@ -378,20 +381,21 @@ class Schedule:
             for number, index in enumerate(forms, begin)
         ]
         for number, index in enumerate(chosen, begin + len(forms)):
-            cover = self._designs.covers[self.apis[index]] if self._goes_on(index, round_number) else None
+            api = self.apis[index]
+            cover = self._designs.covers[api] if self._goes_on(index, round_number) else None
             # A seed that had a batch was examined itself, and so was its own family.
             if cover is not None:
-                self._designs.went_on(self.apis[index], round_number)
-                skipped, count = 1, self._designs.rows(self.apis[index], larger)
+                self._designs.went_on(api, round_number)
+                skipped, count = 1, self._designs.rows(api, larger)
             else:
                 skipped, count = (1, larger * LATER_BATCH) if self._family == 1 else (self._family, larger * LATER_FAMILIES * self._family)
             start = skipped if index in self._seen else 0
             self._seen.add(index)
             batches.append(
                 Batch(
-                    number, index, f"{self.seed}:{number}", start, start + count, self._weights(self.apis[index]),
-                    deep=number % DEEP_BATCH_EVERY == 0, shown=tuple(sorted(self._shown[index])),
-                    deaths=self._deaths[self.apis[index]], hangs=(self.apis[index], TIMEOUT) in self._told, cover=cover,
+                    number, index, f"{self.seed}:{number}", start, start + count, self._weights(api), deep=number % DEEP_BATCH_EVERY == 0,
+                    shown=tuple(sorted(self._shown[index])), familiar=self._familiar(api), deaths=self._deaths[api],
+                    hangs=TIMEOUT in self._told[api], cover=cover,
                 )
             )  # fmt: skip
         return batches
@@ -414,6 +418,9 @@ class Schedule:
         seeds = self._by_api[self._own[self._turn % len(self._own)]]
         self._turn += 1
         return chance.choices(seeds, [energies[s] for s in seeds])[0]
+
+    def _familiar(self, api: str) -> tuple[str, ...]:
+        return tuple(sorted(key for key, times in self._told[api].items() if times >= FAMILIAR))
 
     def _weights(self, api: str) -> dict[str, float]:
         """How often to keep an edit of this API: by the square of the share that ran, with two successes lent to each."""
@@ -487,9 +494,9 @@ class Schedule:
             self._designs.begin_anew(api)
         cover, knew = (lesson.cover or Cover(), batch.cover or Cover()) if batch.seed_index == leads else (Cover(), Cover())
         self._designs.learn(api, cover, lesson.features, knew, batch.mutants)
-        told = {(api, key) for key in lesson.findings}
-        fresh = told - self._told
-        self._told |= told
+        told = set(lesson.findings)
+        fresh = told - self._told[api].keys()
+        self._told[api].update(told)
         self._shown[batch.seed_index].update(lesson.orders)
         if told and not fresh:
             self._again[api] += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain, product
 from typing import Any, Callable
@@ -80,7 +81,7 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     began = time.process_time()
     failed: Counter[int] = Counter()  # by family: invalid mutants
     told: Counter[tuple[int, int]] = Counter()  # and by how much they change: mutants with findings
-    same = Same(job["api"])
+    same = Same(job["api"], job.get("familiar", ()))
     questions: dict[str, list[dict[str, Any]]] = {end: [] for end in (*FAR_OUT, "")}
     number = job.get("number", 0)
     often = 0 if job["start"] > 0 and number % LATER_ASKS_EVERY > 0 else -(-job["count"] // ASKED_EVERY)
@@ -240,9 +241,10 @@ def question(edits: list[Edit], options: Options, seen: Examination, order: int,
 class Same:
     """What a batch has told so far, by what makes two findings one."""
 
-    def __init__(self, api: str) -> None:
+    def __init__(self, api: str, familiar: Iterable[str] = ()) -> None:
+        """`familiar`: keys that batches before this one have told often enough."""
         self._api = api
-        self._met: Counter[str] = Counter()
+        self._met = Counter(dict.fromkeys(familiar, TOLD_OFTEN))
 
     def often(self, rule: str, finding: Verdict) -> bool:
         return self._met[finding_key(self._api, rule, finding)] >= TOLD_OFTEN
