@@ -1,4 +1,4 @@
-"""The short script of an error: the function runs directly, and a derivative of the first order raises."""
+"""The short script of an error: the function runs directly, and a derivative raises, or what forward mode gives does not fit the output."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ from gradfuzz.findings.script_names import bound_names, out_of_the_way
 from gradfuzz.findings.script_parts import Parts, gated, imports_of, modules_of, parts_of
 from gradfuzz.findings.shown import Short
 from gradfuzz.oracles.kinds import title
-from gradfuzz.oracles.verdict import INTERNAL, STATUS
+from gradfuzz.oracles.verdict import INTERNAL, MALFORMED, STATUS
 from gradfuzz.program.model import Tensor
+from gradfuzz.targets.base.scenario import DIRECT, Scenario
 from gradfuzz.targets.homes import Home, home_of
 
-RAISES = "raises.py.j2"
+RAISES = "raises.py.j2"  # a mode of the first order
+# What a target may have as well: a nesting of order two that raises, a tangent that does not fit its output, an assertion that fails directly.
+RAISES_TWICE, ILL_FORMED, FAILS = "raises_twice.py.j2", "ill_formed.py.j2", "fails.py.j2"
 MODES = ("reverse", "forward")
 MOST_LINES = 25
-# How one number is made of what comes out: a tensor, the first of several, complex numbers.
-SUMS = ("%s.sum()", "%s[0].sum()", "%s.real.sum()")
+# How one number is made of what comes out: a tensor, the first or the second of several, complex numbers.
+SUMS = ("%s.sum()", "%s[0].sum()", "%s[1].sum()", "%s.real.sum()")
 TELLING_WORDS = 5  # of a message that tell it apart from others
 ERROR = "an error"  # what such a script is held against
 TAKEN = frozenset({"f", "error", "acc", "tape", "value"})
@@ -31,31 +34,51 @@ _WORDS = re.compile(r"[A-Za-z_]+")
 
 
 def raising(finding: Finding) -> Iterator[Short]:
-    """Scripts for the mode that raises, to be tried in turn; none where it is no matter of one mode and one call."""
-    verdict, home = finding.verdict, home_of(finding.target)
-    mode = next((name for name in verdict.names if name in MODES), "")
-    if finding.kind not in (STATUS, INTERNAL) or verdict.order != 1 or not mode or not (home.folder / RAISES).exists():
+    """Scripts for the scenario at fault, to be tried in turn; none where it is no matter of one scenario and one call."""
+    home = home_of(finding.target)
+    template, scenario = _template(finding)
+    if not template or not (home.folder / template).exists():
         return
-    finding = out_of_the_way(gated(finding, home.language(finding.modules)), TAKEN | bound_names(folders_of(home), RAISES))
+    finding = out_of_the_way(gated(finding, home.language(finding.modules)), TAKEN | bound_names(folders_of(home), template))
     parts = parts_of(finding)
     if not parts.differentiable or too_long(finding.program) or finding.random:
         return
     for summed in SUMS:
-        texts = [_text(home, finding, parts, mode, summed, plain) for plain in (False, True)]
+        texts = [_text(home, template, finding, parts, scenario, summed, plain) for plain in (False, True)]
         if len(texts[0].splitlines()) <= MOST_LINES:
-            yield Short(texts[0], "", f"{mode} mode", mode, math.nan, math.nan, ERROR, example=texts[1])
+            yield Short(texts[0], "", _place(scenario), scenario.name, math.nan, math.nan, ERROR, example=texts[1])
+
+
+def _template(finding: Finding) -> tuple[str, Scenario]:
+    """Which template shows a finding, and in which scenario; nothing where none does."""
+    verdict = finding.verdict
+    scenario = next((s for s in verdict.scenarios if not s.way and not s.device), None)
+    if scenario is None or scenario.order != verdict.order:
+        return "", DIRECT
+    if finding.kind == MALFORMED:
+        return (ILL_FORMED, scenario) if scenario.name == "forward" else ("", scenario)
+    if finding.kind == INTERNAL and not scenario.order:
+        return FAILS, scenario
+    if finding.kind not in (STATUS, INTERNAL):
+        return "", scenario
+    return {1: RAISES, 2: RAISES_TWICE}.get(scenario.order, ""), scenario
+
+
+def _place(scenario: Scenario) -> str:
+    return f"{scenario.name} mode" if scenario.order == 1 else scenario.name
 
 
 def raised(finding: Finding, short: Short, status: object, output: str) -> Short | None:
     """The script with what it printed, if it shows this very error."""
     message = _WORDS.findall(str(finding.verdict.actual))[:TELLING_WORDS]
-    said = " ".join(_WORDS.findall(output.rpartition(f"{short.scenario} mode:")[2]))
+    said = " ".join(_WORDS.findall(output.rpartition(f"{short.what}:")[2]))
     return replace(short, output=output) if status == 1 and message and " ".join(message) in said else None
 
 
-def _text(home: Home, finding: Finding, parts: Parts, mode: str, summed: str, plain: bool) -> str:
-    text: str = template_of(home, RAISES).render(
-        headline=f"{finding.api}: {title(finding.verdict)} ({home.title} {finding.version}, found by gradfuzz).", mode=mode, plain=plain,
+def _text(home: Home, template: str, finding: Finding, parts: Parts, scenario: Scenario, summed: str, plain: bool) -> str:
+    text: str = template_of(home, template).render(
+        headline=f"{finding.api}: {title(finding.verdict)} ({home.title} {finding.version}, found by gradfuzz).", mode=scenario.name,
+        plain=plain, place=_place(scenario), inner=scenario.modes[:1] == ("r",), outer=scenario.modes[1:] == ("r",),
         args=", ".join(parts.differentiable), variables=parts.differentiable, constructors=parts.constructors, body=_returning(parts),
         summed=summed, copied=list(finding.program.inputs) if finding.mutates else [],
         inputs=[_input(name, recipe) for name, recipe in finding.program.inputs.items()], imports=imports_of(finding.program),
