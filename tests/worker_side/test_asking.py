@@ -66,3 +66,10 @@ def test_what_cannot_be_asked_spends_no_question():
     """Where the first large numbers overflow, others are asked about."""
     sizes = asked(lambda x: np.exp(np.where(x > 30, 1e3, x)), lambda x: np.exp(np.where(x > 30, 1e3, x)), 200)
     assert any(among(sizes, "tail") + among(sizes, "huge"))
+
+
+def test_of_what_is_small_that_beside_zero_comes_first():
+    """A formula that takes a number from one loses what is below the last place of one, and little of what is not."""
+    sizes = asked(np.tanh, lambda x: 1 - np.tanh(x) ** 2, 200)
+    (small,) = [x for x, is_small in zip(sizes, among(sizes, "tiny")) if is_small]
+    assert small.min() < 2**-53 < small.max() < 1e-7

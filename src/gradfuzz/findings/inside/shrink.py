@@ -8,6 +8,7 @@ from, so the search ends.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
@@ -25,6 +26,8 @@ LISTED = 48  # numbers that are rounded one by one: as many as a script can stil
 # What numbers become, the best first; ordinary ones that are not special to most functions. Beside zeros that matter the others count up.
 PLAIN = (Values("arange", (1.0, 1.0)), Values("full", (2.0,)), Values("full", (0.5,)), Values("full", (1.0,)), Values("full", (0.0,)))
 ORDINARY = (2.0, 0.5, 1.0)
+# An element as verdicts name it.
+ELEMENT = re.compile(r"(\w+)\[([\d, ]*)\]")
 # A dimension without elements becomes as long as this.
 FILLED = (1, 2)
 # Sizes of what people compute with; what is smaller or larger is as special as zero.
@@ -93,6 +96,24 @@ def tried(program: Program, shows: Predicate) -> bool:
         return shows(program.check())
     except ProgramError:
         return False
+
+
+def at_one(program: Program, element: str | None) -> Program | None:
+    """The same calls at the numbers of one element of the inputs, as x[0, 1] names it, without any dimension: what is computed element by
+    element shows the same there, after one step rather than many. The first one where none is named; None where that is no Program."""
+    named = ELEMENT.fullmatch(element or "")
+    place = tuple(int(n) for n in named.group(2).split(",") if n.strip()) if named else ()
+    single = {}
+    for name, recipe in program.inputs.items():
+        if recipe.structure is not None or recipe.layout != "contiguous" or not recipe.elements:
+            return None
+        array = materialise(recipe)
+        beside = place[len(place) - array.ndim :] if array.ndim <= len(place) else (0,) * array.ndim  # as broadcasting has it
+        number = array[tuple(n % size for n, size in zip(beside, array.shape))].item()
+        if number - number != 0:
+            return None  # not finite
+        single[name] = replace(recipe, shape=(), values=Values("listed", ((number,),)))
+    return program.with_inputs(single) if any(recipe.shape for recipe in program.inputs.values()) else None
 
 
 def candidates(program: Program) -> Iterator[Program]:
