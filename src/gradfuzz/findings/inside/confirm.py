@@ -15,7 +15,7 @@ from gradfuzz.findings.inside.neighbours import is_ordinary, neighbours, shares_
 from gradfuzz.findings.inside.presentable import presentable
 from gradfuzz.findings.inside.public import public
 from gradfuzz.findings.inside.same import mark
-from gradfuzz.findings.inside.shrink import at_one, shrink_edits, shrink_program, tried
+from gradfuzz.findings.inside.shrink import shrink_edits, shrink_program, singles, tried
 from gradfuzz.findings.inside.stages import at_its_stage
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.mutate.edits import Edit, apply_all
@@ -127,9 +127,10 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
 
         kept = list(suspicion.edits)
         # Where another shape costs a compilation, as most steps do, the boldest is the first.
-        alone = at_one(suspicion.mutant, suspicion.verdict.detail.get("element")) if target.family > 1 else None
-        if alone is not None and tried(alone, shows):
-            smallest = smaller(alone)
+        alone = singles(suspicion.mutant, suspicion.verdict.detail.get("element")) if target.family > 1 else ()
+        single = next((program for program in alone if tried(program, shows)), None)
+        if single is not None:
+            smallest = smaller(single)
         else:
             kept = shrink_edits(suspicion.seed, kept, shows)
             smallest = smaller(apply_all(suspicion.seed, kept))

@@ -26,8 +26,8 @@ LISTED = 48  # numbers that are rounded one by one: as many as a script can stil
 # What numbers become, the best first; ordinary ones that are not special to most functions. Beside zeros that matter the others count up.
 PLAIN = (Values("arange", (1.0, 1.0)), Values("full", (2.0,)), Values("full", (0.5,)), Values("full", (1.0,)), Values("full", (0.0,)))
 ORDINARY = (2.0, 0.5, 1.0)
-# An element as verdicts name it.
-ELEMENT = re.compile(r"(\w+)\[([\d, ]*)\]")
+# An element as verdicts name it, and of how many the numbers are tried where they name none.
+ELEMENT, SINGLES = re.compile(r"(\w+)\[([\d, ]*)\]"), 12
 # A dimension without elements becomes as long as this.
 FILLED = (1, 2)
 # Sizes of what people compute with; what is smaller or larger is as special as zero.
@@ -98,12 +98,20 @@ def tried(program: Program, shows: Predicate) -> bool:
         return False
 
 
-def at_one(program: Program, element: str | None) -> Program | None:
-    """The same calls at the numbers of one element of the inputs, as x[0, 1] names it, without any dimension: what is computed element by
-    element shows the same there, after one step rather than many. The first one where none is named; None where that is no Program."""
+def singles(program: Program, element: str | None) -> Iterator[Program]:
+    """The same calls at the numbers of one element of the inputs, without any dimension: the one that is named, as x[0, 1] is, else each of
+    the first few. What is computed element by element shows the same there, after one step rather than many. None where that is no Program.
+    """
     named = ELEMENT.fullmatch(element or "")
-    place = tuple(int(n) for n in named.group(2).split(",") if n.strip()) if named else ()
-    single = {}
+    if named:
+        places = [tuple(int(n) for n in named.group(2).split(",") if n.strip())]
+    else:
+        places = [*islice(np.ndindex(*max((r.shape for r in program.inputs.values()), key=len, default=())), SINGLES)]
+    yield from (single for place in places if (single := _at(program, place)) is not None)
+
+
+def _at(program: Program, place: tuple[int, ...]) -> Program | None:
+    found = {}
     for name, recipe in program.inputs.items():
         if recipe.structure is not None or recipe.layout != "contiguous" or not recipe.elements:
             return None
@@ -112,8 +120,8 @@ def at_one(program: Program, element: str | None) -> Program | None:
         number = array[tuple(n % size for n, size in zip(beside, array.shape))].item()
         if number - number != 0:
             return None  # not finite
-        single[name] = replace(recipe, shape=(), values=Values("listed", ((number,),)))
-    return program.with_inputs(single) if any(recipe.shape for recipe in program.inputs.values()) else None
+        found[name] = replace(recipe, shape=(), values=Values("listed", ((number,),)))
+    return program.with_inputs(found) if any(recipe.shape for recipe in program.inputs.values()) else None
 
 
 def candidates(program: Program) -> Iterator[Program]:
