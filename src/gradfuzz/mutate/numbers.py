@@ -19,9 +19,9 @@ LARGE = (20.0, 40.0, 90.0, 400.0, 750.0, 1e4)
 # first few one stands out by more than a double has digits for: functions of a whole row level off there.
 # None is whole: poles are.
 TAILS = (61.3, -41.3, 23.3, -90.3, 31.3, -19.5, 400.3, -35.3)
-# Beside zero, where formulas lose what is small beside one: next to the square root of a double's last place, below that place, and where
-# nothing is left of it. A number for each, since the first few of a tensor are all there are of most.
-BESIDE_ZERO = (2.3e-17, -1.3e-8, 1.7e-25, -3.1e-12)
+# Beside zero, where formulas lose what is small beside one: below a double's last place, above it, and far beyond it. The first few are all
+# that most tensors have of them.
+BESIDE_ZERO = (2.3e-17, -3.1e-12, 1.7e-25, -4.7e-10)
 # Below the normal numbers of double, single and half precision.
 DENORMAL = (5e-324, 1e-310, 1e-40, 3e-6)
 NOT_FINITE = (float("inf"), float("-inf"), float("nan"))
