@@ -2,9 +2,11 @@
 
 import pytest
 
+from gradfuzz.findings.inside import calls as inside
 from gradfuzz.findings.inside.calls import MOST_CALLERS, calls
 from gradfuzz.program import parse
 from gradfuzz.targets.homes import load_target
+from gradfuzz.worker.rehearsal import rehearse
 
 TEXT = 'x = tensor((3,), "float64", listed([0.5, 1.5, 2.5]))\ny = {}\n'
 
@@ -67,3 +69,13 @@ def test_what_a_call_is_given_is_told_however_many_lead_to_it(jax_target):
     found = passed(jax_target, "jax.lax.reduce", "jax.lax.reduce(x, 0.0, jax.numpy.hypot, (0,))")
     assert list(found)[:2] == ["reduce", "hypot"]
     assert passed(jax_target, "jax.lax.reduce", "jax.lax.reduce(x, 0.0, jax.lax.div, (0,))")["div"] > MOST_CALLERS
+
+
+def test_the_text_of_a_library_in_python_is_read_once_for_all_forks(jax_target, torch_target, monkeypatch):
+    monkeypatch.setattr(inside, "_REMEMBERED", [])
+    rehearse(torch_target)
+    assert not inside._REMEMBERED
+    rehearse(jax_target)
+    read = inside.text_of(jax_target.language)
+    assert inside.text_of(jax_target.language) is read and inside.text_of(torch_target.language) is not read
+    assert "union1d" in passed(jax_target, "jax.numpy.union1d", "jax.numpy.union1d(x, x)")

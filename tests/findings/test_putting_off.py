@@ -201,3 +201,14 @@ def test_what_polishing_takes_is_counted_apart(opened):
         opened.handle(Event("done", opened.pool.asked[-1], {"spent": 0.5}))
     assert [job["do"] for job in opened.pool.asked] == ["confirm", "pinpoint", "landscape"]
     assert opened.writing.spent == 1.0
+
+
+@pytest.mark.parametrize("measured", [None, {"entries": []}])
+def test_what_ad_gives_is_not_measured_again_where_whoever_confirmed_it_has_told(opened, measured, monkeypatch):
+    questions = []
+    monkeypatch.setattr(opened.inquiries.desk, "ask", lambda number, question, urgent: questions.append(question["measured"]))
+    opened.suspect(FIRST)
+    told = {} if measured is None else {"measured": measured}
+    opened.handle(Event("done", {"id": 1}, {"confirmed": _seen(FIRST).to_json(), **told}))
+    assert questions == [measured][: len(told)]
+    assert [job["do"] for job in opened.pool.asked] == ["confirm", "measure"][: 2 - len(told)]

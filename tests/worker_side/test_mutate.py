@@ -3,7 +3,7 @@
 import random
 from dataclasses import replace
 
-from gradfuzz.findings.inside.shrink import candidates, shrink_edits, shrink_program
+from gradfuzz.findings.inside.shrink import candidates, shrink_edits, shrink_program, singles
 from gradfuzz.mutate.draw import draw_edits
 from gradfuzz.mutate.edits import Edit, apply_all
 from gradfuzz.program import parse, to_text
@@ -104,3 +104,23 @@ def test_families_of_what_keeps_layouts_differ_in_them():
     for made in drawn[True]:
         assert len({str([e for e in made.edits(n) if e.kind == "layout"]) for n in range(9, 18)}) == 1  # the whole family's
         assert not any(e.kind == "layout" for n in range(9) for e in made.edits(n))  # the first keeps the seed's own
+
+
+def test_the_numbers_of_one_element_stand_for_all_as_broadcasting_has_them():
+    text = 'x = tensor((2, 3), "float64", arange(0.0, 1.0))\na = tensor((3,), "float64", arange(7.0, 1.0))\ny = torch.mul(x, a)\n'
+    program = parse(text, language_for("torch"))
+
+    def numbers(element):
+        alone = [*singles(program, element)]
+        assert all(recipe.shape == () for single in alone for recipe in single.inputs.values())
+        return [tuple(float(materialise(single.inputs[name])) for name in "xa") for single in alone]
+
+    assert numbers("x[1, 2]") == [(5.0, 9.0)] and numbers("a[1]") == [(0.0, 8.0)]
+    assert numbers(None) == [(0.0, 7.0), (1.0, 8.0), (2.0, 9.0), (3.0, 7.0), (4.0, 8.0), (5.0, 9.0)]
+
+
+def test_what_has_no_such_element_is_left_as_it_is():
+    for shape, values in (((), "full(1.0)"), ((0,), "full(1.0)"), ((2,), 'full(float("inf"))')):
+        assert not [*singles(parse(f'x = tensor({shape}, "float64", {values})\ny = torch.sin(x)\n', language_for("torch")), "x[]")]
+    symmetric = parse('x = tensor((2, 2), "float64", normal(seed=1), structure="symmetric")\ny = torch.sin(x)\n', language_for("torch"))
+    assert not [*singles(symmetric, None)]

@@ -77,10 +77,15 @@ class Inquiries:
 
     def ask(
         self, program: Program, scenarios: Sequence[str], then: Callable[[Answer], None], element: str | None = None,
-        most: int = MOST_ENTRIES, fresh: bool = True,
+        most: int = MOST_ENTRIES, fresh: bool = True, measured: dict[str, Any] | None = None,
     ) -> None:  # fmt: skip
-        """`then` is told what the reference says about the derivatives of a Program in these scenarios, all of one order."""
-        self._measure(Inquiry(to_json(program), tuple(scenarios), then, moves={}, api=program.api), element, most, fresh)
+        """`then` is told what the reference says about the derivatives of a Program in these scenarios, all of one order. `measured`: what
+        AD gives, where a worker has said so already."""
+        inquiry = Inquiry(to_json(program), tuple(scenarios), then, measured, {}, api=program.api)
+        if measured is None:
+            self._measure(inquiry, element, most, fresh)
+        else:
+            self._to_desk(inquiry)
 
     def wonder(
         self, program: Program, scenarios: Sequence[Scenario], measured: dict[str, Any] | None, then: Callable[[Answer], None],

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from gradfuzz.errors import ProgramError
 from gradfuzz.findings.alone import REFERENCE, look_again, verdict_of
 from gradfuzz.findings.finding import Finding
-from gradfuzz.findings.inquiry import Answer, Inquiries
+from gradfuzz.findings.inquiry import MOST_ENTRIES, Answer, Inquiries
 from gradfuzz.findings.inside.confirm import Confirmed
 from gradfuzz.findings.inside.same import finding_key, probable_cause
 from gradfuzz.findings.inside.suspicion import Suspicion
@@ -20,7 +20,7 @@ from gradfuzz.findings.postmortem import Death, DeathDesk
 from gradfuzz.findings.proof import Proof, proof_from
 from gradfuzz.findings.script import script
 from gradfuzz.findings.writing import A_FEW, Order, Writing
-from gradfuzz.oracles.verdict import ACCURACY, GRADIENT, KINK, NONFINITE, PRECISION, TAIL, WAY
+from gradfuzz.oracles.verdict import ABOUT_NUMBERS, ACCURACY, PRECISION, WAY
 from gradfuzz.oracles.ways import blamed
 from gradfuzz.pool.executor import Event, Executor
 from gradfuzz.pool.launch import Launch
@@ -28,8 +28,6 @@ from gradfuzz.reference.desk import Desk
 from gradfuzz.targets.homes import home_of, language_for
 
 CONFIRM_LIMIT = 90.0
-# What is about the size of a derivative: the reference has something to say to it.
-ABOUT_NUMBERS = (GRADIENT, ACCURACY, NONFINITE, KINK, PRECISION, WAY, TAIL)
 # A key that was dismissed this often is not looked into again: elsewhere the same function may still be wrong.
 DISMISSED_OFTEN = 3
 # What is most likely another sight of what was met before stands behind its example: it need not be the smallest. Seconds of shrinking.
@@ -268,7 +266,8 @@ class Triage:
 
     def _confirm(self, case: Case, suspicion: Suspicion, seconds: float) -> None:
         case.job = self.pool.submit(
-            "confirm", urgent=True, put_off=case.put_off, fresh=True, limit=CONFIRM_LIMIT, seconds=seconds, suspicion=suspicion.to_json()
+            "confirm", urgent=True, put_off=case.put_off, fresh=True, limit=CONFIRM_LIMIT, seconds=seconds, suspicion=suspicion.to_json(),
+            entries=MOST_ENTRIES,
         )  # fmt: skip
         self._confirming[case.job] = case
 
@@ -308,20 +307,21 @@ class Triage:
         if not finding.confirmed or (self.known.get(final) and not self._replaces(final, finding)):
             self._ready(case, finding)
         elif finding.kind in ABOUT_NUMBERS and finding.verdict.order:
-            self._ask(case, finding)
+            self._ask(case, finding, event.data.get("measured"))
         else:
             self._prove(case, finding)
 
     def _prove(self, case: Case, finding: Finding) -> None:
         self.writing.prove(finding, lambda proven: self._ready(case, proven))
 
-    def _ask(self, case: Case, finding: Finding) -> None:
-        """What the reference says decides, where it says anything. Of two ways that differ either may be the wrong one."""
+    def _ask(self, case: Case, finding: Finding, measured: dict[str, Any] | None) -> None:
+        """What the reference says decides, where it says anything. Of two ways that differ either may be the wrong one. `measured`: what AD
+        gives, where whoever confirmed it has said so."""
         verdict = finding.verdict
         element = verdict.detail.get("element")
         plain = [s.plain.name for s in verdict.scenarios] if finding.kind == WAY else []
         names = list(dict.fromkeys([*verdict.names, *plain]))
-        self.inquiries.ask(finding.program, names, lambda answer: self._told(case, finding, answer), element)
+        self.inquiries.ask(finding.program, names, lambda answer: self._told(case, finding, answer), element, measured=measured)
 
     def _told(self, case: Case, finding: Finding, answer: Answer) -> None:
         proof = proof_from(answer, fine=finding.kind in (ACCURACY, PRECISION, WAY))

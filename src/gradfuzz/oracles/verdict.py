@@ -34,6 +34,8 @@ INTERNAL = "internal"  # the library's own assertion fails
 MEMORY = "memory"  # a scenario runs out of memory where others work
 WAY = "way"  # another way to run a scenario gives another derivative
 PRECISION = "precision"  # lower precision is further off than its rounding explains
+# What is about the size of a derivative: the reference has something to say to it.
+ABOUT_NUMBERS = (GRADIENT, ACCURACY, NONFINITE, KINK, PRECISION, WAY, TAIL)
 
 
 @dataclass

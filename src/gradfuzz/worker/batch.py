@@ -47,8 +47,9 @@ TOLD_OFTEN = 2
 # The reference is asked about a seed once, and about one mutant in so many with numbers of each of these sizes: there differences are
 # blind. Functions level off in their tails, vanish at the one end and overflow at the other, so that each has a question of its own. Beyond
 # a tail a derivative is zero in any type, and a question there says nothing of the tail: an exponential has vanished at 745. Where few are
-# answered, tails are. Each order has questions of its own: many a mutant is not examined beyond the first.
-FAR_OUT = {"tail": (25.0, 745.0), "tiny": (0.0, 1e-6), "huge": (745.0, math.inf)}
+# answered, tails are. Each order has questions of its own: many a mutant is not examined beyond the first. Beside zero
+# formulas lose what they take from one, in first derivatives; at tiny numbers, which are about the root of the last place, in second ones.
+FAR_OUT = {"tail": (25.0, 745.0), "beside zero": (0.0, 1e-9), "tiny": (1e-9, 1e-6), "huge": (745.0, math.inf)}
 ASKED_EVERY = 256
 NUMBERS = "values"  # the kind of edit that gives an input other numbers
 MOST_NUMBERS_ASKED = 1024  # a matrix of twenty rows, as samples are, and what becomes of it

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.errors import ProgramError
-from gradfuzz.findings.inside.controls import Control, controls, parameter_names
+from gradfuzz.findings.inside.controls import Control, controls, parameter_names, same_but_for_numbers
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.effort import THRIFTY
 from gradfuzz.oracles.trial import Trial
@@ -22,6 +22,8 @@ from gradfuzz.worker.entry import SETTLED, SLOPES, Entry, Shown
 
 # Seconds of the processor for looking at controls, and triggers that a report names.
 MOST_SECONDS, MOST_TRIGGERS = 5.0, 3
+# Where another shape costs a compilation nearly every control does: those that differ in their numbers alone come first, and few others.
+COMPILED_SECONDS = 1.5
 # A quotient counts as the same number as the right one up to this share of it.
 SAME = 1e-4
 # Elements of a gradient that a report shows as a whole.
@@ -126,9 +128,11 @@ def _told(control: Control, agreed: bool, number: float | None = None) -> dict[s
 
 def _quiet(target: Target, program: Program, order: int) -> Iterator[tuple[Control, bool]]:
     """Controls at which nothing is found, one for each trigger, and whether they are seen to be right."""
-    until = time.process_time() + MOST_SECONDS
+    compiled = target.family > 1
+    until = time.process_time() + (COMPILED_SECONDS if compiled else MOST_SECONDS)
     known: set[str] = set()
-    for control in controls(target, program):
+    tries = controls(target, program)
+    for control in sorted(tries, key=lambda c: not same_but_for_numbers(c.program, program)) if compiled else tries:
         if len(known) == MOST_TRIGGERS or time.process_time() > until:
             return
         if control.trigger in known:

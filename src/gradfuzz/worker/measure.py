@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.findings.inside.confirm import rules_at_work
+from gradfuzz.findings.inside.confirm import Confirmed, rules_at_work
 from gradfuzz.oracles.trial import Trial, run_alone
+from gradfuzz.oracles.verdict import ABOUT_NUMBERS, WAY
 from gradfuzz.program import gate
 from gradfuzz.program.codec import from_json
 from gradfuzz.program.model import Program
@@ -29,6 +30,18 @@ def measure(target: Target, job: dict[str, Any]) -> dict[str, Any]:
     trial = Trial(target, gate.check(from_json(job["program"]), target.language))
     found = measured(trial, [Scenario.named(name) for name in job["scenarios"]], job["most"], job.get("element"))
     return {**found, "rules": list(rules_at_work(trial))} if job.get("fresh") else found  # somebody suspects something
+
+
+def of_confirmed(target: Target, confirmed: Confirmed, most: int) -> dict[str, Any] | None:
+    """The same of what this process has confirmed: another one would have to compile it anew. None where that costs nothing, where nobody
+    will ask, or where it cannot be had."""
+    verdict = confirmed.verdict
+    if target.family == 1 or verdict.kind not in ABOUT_NUMBERS or verdict.kind == WAY or not verdict.order:
+        return None
+    try:
+        return measured(Trial(target, confirmed.program), verdict.scenarios, most, verdict.detail.get("element"))
+    except Exception:  # whatever the library makes of it now: whoever asks hears it from another process
+        return None
 
 
 def measured(

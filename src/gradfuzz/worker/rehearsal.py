@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
+from gradfuzz.findings.inside.calls import is_compiled, remember_text
 from gradfuzz.findings.inside.controls import parameter_names
 from gradfuzz.findings.inside.documented import documented, undocumented
 from gradfuzz.findings.inside.neighbours import shares_of_one
@@ -25,4 +26,6 @@ def rehearse(target: Target) -> None:
         shares_of_one(target, program)
         public(target, program.api, program, lambda _: False)
         target.classify(RuntimeError())
+        if not is_compiled(program.api, target.language):  # its functions are Python's: each finding asks who calls whom
+            remember_text(target.language)
     environment()

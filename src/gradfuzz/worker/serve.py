@@ -38,7 +38,7 @@ from gradfuzz.worker.drawing import Drawing
 from gradfuzz.worker.environment import environment
 from gradfuzz.worker.graphs import list_words, run_graphs
 from gradfuzz.worker.landscape import landscape
-from gradfuzz.worker.measure import forwards, measure
+from gradfuzz.worker.measure import forwards, measure, of_confirmed
 from gradfuzz.worker.pinpoint import pinpoint
 from gradfuzz.worker.progress import Progress
 from gradfuzz.worker.reading import read_shard
@@ -212,7 +212,9 @@ class Worker:
         confirmed = confirm(self.target, suspicion, job["seconds"])
         if confirmed is None:
             return {"confirmed": None}
-        return {"confirmed": confirmed.to_json(), "of_that": {"shrink": confirmed.shrinking}}
+        answer = {"confirmed": confirmed.to_json(), "of_that": {"shrink": confirmed.shrinking}}
+        numbers = of_confirmed(self.target, confirmed, job["entries"]) if "entries" in job else None
+        return answer if numbers is None else {**answer, "measured": numbers}
 
     def do_direct(self, job: Job) -> dict[str, Any]:
         return direct(self.target, job)

@@ -37,9 +37,9 @@ def calls(target: Target, api: str, program: Program) -> list[tuple[str, int]]:
 
     Functions that a call is given come next, however many lead to them. None where the API is no function of Python's.
     """
-    if _is_compiled(api, target.language):
+    if is_compiled(api, target.language):
         return []  # the library's text need not be read for it
-    text = Text(target.language)
+    text = text_of(target.language)
     own = text.own(api, target.language)
     seen = _seen(target, program) if own else {}
     found = dict.fromkeys(code for code in own if code in seen)
@@ -89,7 +89,7 @@ def _computed(given: Any) -> bool:
         return False
 
 
-def _is_compiled(api: str, language: Language) -> bool:
+def is_compiled(api: str, language: Language) -> bool:
     """Whether an API is known to be no function of Python's; of a tensor's method nobody knows yet which function it may be."""
     try:
         function = _plain(resolve(api, language), _roots(language))
@@ -101,6 +101,19 @@ def _is_compiled(api: str, language: Language) -> bool:
 def _roots(language: Language) -> set[str]:
     """The packages that are the library's own."""
     return {language.modules.get(root, root) for root in language.roots()}
+
+
+_REMEMBERED: list[tuple[Language, Text]] = []
+
+
+def text_of(language: Language) -> Text:
+    """A library's text, as it is remembered where somebody asked for that."""
+    return next((text for known, text in _REMEMBERED if known is language), None) or Text(language)
+
+
+def remember_text(language: Language) -> None:
+    """Read it now, for this process and its forks: thousands of functions are looked into."""
+    _REMEMBERED[:] = [(language, Text(language))]
 
 
 class Text:

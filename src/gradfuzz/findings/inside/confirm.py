@@ -15,7 +15,7 @@ from gradfuzz.findings.inside.neighbours import is_ordinary, neighbours, shares_
 from gradfuzz.findings.inside.presentable import presentable
 from gradfuzz.findings.inside.public import public
 from gradfuzz.findings.inside.same import mark
-from gradfuzz.findings.inside.shrink import shrink_edits, shrink_program
+from gradfuzz.findings.inside.shrink import shrink_edits, shrink_program, singles, tried
 from gradfuzz.findings.inside.stages import at_its_stage
 from gradfuzz.findings.inside.suspicion import Suspicion
 from gradfuzz.mutate.edits import Edit, apply_all
@@ -125,8 +125,15 @@ def confirm(target: Target, suspicion: Suspicion, seconds: float) -> Confirmed |
         def smaller(program: Program, api: str = suspicion.api) -> Program:
             return shrink_program(program, shows, lambda: time.process_time() < deadline, api)
 
-        kept = shrink_edits(suspicion.seed, list(suspicion.edits), shows)
-        smallest = smaller(apply_all(suspicion.seed, kept))
+        kept = list(suspicion.edits)
+        # Where another shape costs a compilation, as most steps do, the boldest is the first.
+        alone = singles(suspicion.mutant, suspicion.verdict.detail.get("element")) if target.family > 1 else ()
+        single = next((program for program in alone if tried(program, shows)), None)
+        if single is not None:
+            smallest = smaller(single)
+        else:
+            kept = shrink_edits(suspicion.seed, kept, shows)
+            smallest = smaller(apply_all(suspicion.seed, kept))
         near = next(filter(shows, neighbours(smallest, shares_of_one(target, smallest))), None)
         if near is not None and not is_ordinary(smallest):
             smallest = smaller(near)  # it shows at what people compute with: that is the example

@@ -90,6 +90,16 @@ def controls(target: Target, program: Program) -> Iterator[Control]:
     yield from _numbers(program, called)
 
 
+def same_but_for_numbers(one: Program, other: Program) -> bool:
+    """Whether two Programs differ in their floating numbers at most: what was compiled for one serves the other."""
+    return [*map(_without_numbers, one.statements)] == [*map(_without_numbers, other.statements)]
+
+
+def _without_numbers(let: Let) -> Let:
+    value = let.value
+    return replace(let, value=replace(value, values=COUNTING)) if isinstance(value, Tensor) and value.dtype not in DISCRETE else let
+
+
 def _listed(recipe: Tensor) -> Values:
     """The very numbers, since some views repeat theirs."""
     return Values("listed", (tuple(materialise(recipe).ravel().tolist()),)) if recipe.expanded else recipe.values

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import Any, Optional
 
 from gradfuzz.errors import ProgramError
-from gradfuzz.findings.inside.calls import Text
+from gradfuzz.findings.inside.calls import text_of
 from gradfuzz.findings.inside.controls import named_arguments
 from gradfuzz.findings.inside.documented import described, named_alike, spaces_of
 from gradfuzz.findings.inside.handing import handed, is_tensor
@@ -98,7 +98,7 @@ def _leading(target: Target, call: Call) -> Iterator[Call]:
     """Calls of public functions that lead to the one that is called, the nearest first."""
     names, name = _names(target), homes()[target.name].function(call.func)
     tried: set[str] = set()
-    for path in Text(target.language).callers(call.func, target.language, name):
+    for path in text_of(target.language).callers(call.func, target.language, name):
         if path not in tried and not _odd(target, path, names) and _allowed(target, path):
             tried.add(path)
             yield from handed(target, call, path, names.get("made", {}))

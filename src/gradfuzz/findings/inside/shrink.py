@@ -8,6 +8,7 @@ from, so the search ends.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
@@ -25,6 +26,8 @@ LISTED = 48  # numbers that are rounded one by one: as many as a script can stil
 # What numbers become, the best first; ordinary ones that are not special to most functions. Beside zeros that matter the others count up.
 PLAIN = (Values("arange", (1.0, 1.0)), Values("full", (2.0,)), Values("full", (0.5,)), Values("full", (1.0,)), Values("full", (0.0,)))
 ORDINARY = (2.0, 0.5, 1.0)
+# An element as verdicts name it, and of how many the numbers are tried where they name none.
+ELEMENT, SINGLES = re.compile(r"(\w+)\[([\d, ]*)\]"), 12
 # A dimension without elements becomes as long as this.
 FILLED = (1, 2)
 # Sizes of what people compute with; what is smaller or larger is as special as zero.
@@ -93,6 +96,32 @@ def tried(program: Program, shows: Predicate) -> bool:
         return shows(program.check())
     except ProgramError:
         return False
+
+
+def singles(program: Program, element: str | None) -> Iterator[Program]:
+    """The same calls at the numbers of one element of the inputs, without any dimension: the one that is named, as x[0, 1] is, else each of
+    the first few. What is computed element by element shows the same there, after one step rather than many. None where that is no Program.
+    """
+    named = ELEMENT.fullmatch(element or "")
+    if named:
+        places = [tuple(int(n) for n in named.group(2).split(",") if n.strip())]
+    else:
+        places = [*islice(np.ndindex(*max((r.shape for r in program.inputs.values()), key=len, default=())), SINGLES)]
+    yield from (single for place in places if (single := _at(program, place)) is not None)
+
+
+def _at(program: Program, place: tuple[int, ...]) -> Program | None:
+    found = {}
+    for name, recipe in program.inputs.items():
+        if recipe.structure is not None or recipe.layout != "contiguous" or not recipe.elements:
+            return None
+        array = materialise(recipe)
+        beside = place[len(place) - array.ndim :] if array.ndim <= len(place) else (0,) * array.ndim  # as broadcasting has it
+        number = array[tuple(n % size for n, size in zip(beside, array.shape))].item()
+        if number - number != 0:
+            return None  # not finite
+        found[name] = replace(recipe, shape=(), values=Values("listed", ((number,),)))
+    return program.with_inputs(found) if any(recipe.shape for recipe in program.inputs.values()) else None
 
 
 def candidates(program: Program) -> Iterator[Program]:
