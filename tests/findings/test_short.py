@@ -165,6 +165,59 @@ def test_an_error_is_shown_in_few_lines_for_every_library(target, mode):
     assert raised(finding, short, 1, f"{mode} mode: RuntimeError: another thing") is None
 
 
+SINE = """
+x = tensor((2,), "float64", listed([1.0, 2.0]), layout="strided")
+a = tensor((2,), "float64", listed([1.0, 2.0]))
+y = torch.atan2(x, a)
+"""
+
+
+def erring(text, kind, scenario, actual="RuntimeError: no such thing at all", mutates=False):
+    program, scenario = parse(text, language_for("torch")), Scenario.named(scenario)
+    verdict = Verdict("disagree", "status", kind, scenario.order, [scenario], "raises", "runs", actual, 0.0)
+    return Finding("torch", "2.13.0", program.api, verdict, program, True, mutates=mutates)
+
+
+@pytest.mark.parametrize("scenario", [s.name for s in nestings(2)])
+def test_errors_of_order_two_are_shown_in_few_lines(scenario):
+    finding = erring(SINE, "status", scenario)
+    short = next(raising(finding))
+    (status, said), (example, _) = ends([short.script, short.example])
+    assert (status, example) == (0, 0) and f"{scenario}: works" in said and short.lines <= MOST_LINES
+
+
+def test_an_error_of_order_two_is_recognised_by_its_words():
+    finding = erring(SINE, "status", "forward-over-reverse")
+    short = next(raising(finding))
+    assert raised(finding, short, 1, "forward-over-reverse: RuntimeError: no such thing at all") is not None
+    assert raised(finding, short, 1, "forward-over-reverse: RuntimeError: another thing") is None
+
+
+def test_a_tangent_of_another_type_is_shown_by_both_types():
+    text = 'x = tensor((3,), "float64", listed([2.0, 3.0, 4.0]))\ny = torch.prod(x, dtype=torch.float32)\n'
+    wrong = erring(text, "malformed", "forward", "the tangent is torch.float64[], the output torch.float32[]")
+    right = erring(
+        text.replace(", dtype=torch.float32", ""), "malformed", "forward", "the tangent is torch.float64[], the output torch.float32[]"
+    )
+    shorts = [next(raising(finding)) for finding in (wrong, right)]
+    (status, said), (healthy, fits) = ends([short.script for short in shorts])
+    assert (status, healthy) == (1, 0) and "the tangent is torch.float64[], the output torch.float64[]" in fits
+    assert raised(wrong, shorts[0], status, said) is not None and raised(right, shorts[1], healthy, fits) is None
+
+
+def test_what_is_written_to_and_held_is_made_in_every_call():
+    text = SINE.replace('layout="strided"', "grad=False").replace("torch.atan2", "torch.Tensor.hypot_")
+    short = next(raising(erring(text, "status", "forward", mutates=True)))
+    (status, said), _ = ends([short.script, ""])
+    assert status == 0 and "forward mode: works" in said
+
+
+def test_an_assertion_that_fails_directly_is_shown_by_the_call():
+    short = next(raising(erring(SINE, "internal", "direct")))
+    (status, said), _ = ends([short.script, ""])
+    assert status == 0 and "direct: works" in said and "requires_grad" not in short.script
+
+
 def test_a_method_s_own_object_has_a_place_among_its_arguments(torch_target):
     text = 'x = tensor((3,), "float64", full(0.5))\na = tensor((2,), "float64", full(1.0))\ny = torch.{}(x, a, (2,), (2,))\n'
     called = [

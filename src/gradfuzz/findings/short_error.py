@@ -21,7 +21,7 @@ from gradfuzz.targets.base.scenario import DIRECT, Scenario
 from gradfuzz.targets.homes import Home, home_of
 
 RAISES = "raises.py.j2"  # a mode of the first order
-# What a target may have as well: a nesting of order two that raises, a tangent that does not fit its output, an assertion that fails directly.
+# What a target may have as well: a nesting of order two that raises, a tangent that does not fit its output, what fails directly.
 RAISES_TWICE, ILL_FORMED, FAILS = "raises_twice.py.j2", "ill_formed.py.j2", "fails.py.j2"
 MODES = ("reverse", "forward")
 MOST_LINES = 25
