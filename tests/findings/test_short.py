@@ -218,6 +218,19 @@ def test_an_assertion_that_fails_directly_is_shown_by_the_call():
     assert status == 0 and "direct: works" in said and "requires_grad" not in short.script
 
 
+def test_steps_that_single_precision_does_not_feel_say_nothing(torch_target):
+    """Quotients of steps below the last place agree on zero."""
+    text = 'x = tensor((2,), "float32", listed([6e19, 9e19]))\ny = torch.mul(x, 2.0)\n'
+    entry = Entry(Trial(torch_target, parse(text, torch_target.language)), Scenario(("f",)), (0, 0, 0), ((0, 0, 0),))
+    assert entry._quotient(2.0) is None and entry._quotient(200.0) is not None
+
+
+def test_an_entry_that_is_finite_does_not_show_one_that_is_not(torch_target):
+    text = 'x = tensor((2,), "float64", listed([1.0, 2.0]))\ny = planted_torch.wrong_backward(x)\n'
+    entry = Entry(Trial(torch_target, parse(text, torch_target.language)), Scenario(("r",)), (0, 0, 0), ((0, 0, 0),))
+    assert entry.shown("gradient", None, [Scenario(("r",))]) is not None and entry.shown("nonfinite", None, [Scenario(("r",))]) is None
+
+
 def test_a_method_s_own_object_has_a_place_among_its_arguments(torch_target):
     text = 'x = tensor((3,), "float64", full(0.5))\na = tensor((2,), "float64", full(1.0))\ny = torch.{}(x, a, (2,), (2,))\n'
     called = [

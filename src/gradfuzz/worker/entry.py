@@ -10,7 +10,7 @@ import numpy as np
 
 from gradfuzz.oracles.precision import twin_of
 from gradfuzz.oracles.trial import DOUBLE_UNIT, Trial
-from gradfuzz.oracles.verdict import KINK
+from gradfuzz.oracles.verdict import KINK, NONFINITE
 from gradfuzz.program.values import size_of
 from gradfuzz.targets.base.protocol import Refusal, Vec
 from gradfuzz.targets.base.scenario import Scenario, nestings
@@ -66,6 +66,8 @@ class Entry:
         if kind == KINK:
             yield from self._slopes(actual)
             return
+        if kind == NONFINITE and math.isfinite(actual):
+            return  # it is another entry that is not
         quotient = self._quotient(actual)
         if quotient is not None:
             yield quotient
@@ -110,7 +112,7 @@ class Entry:
             ends = [(self.at(h), self.at(-h), h) for h in (step, 2 * step, step / 2)]
             quotients = [(high - low) / (2 * h) for high, low, h in ends]
             if all(map(math.isfinite, quotients)):
-                rounding = max(abs(high) + abs(low) for high, low, _ in ends) * DOUBLE_UNIT / step
+                rounding = max(abs(high) + abs(low) for high, low, _ in ends) * max(DOUBLE_UNIT, self.trial.epsilon) / step
                 spread = max(max(quotients) - min(quotients), rounding)  # three small steps may agree by chance
                 if best is None or spread < best[0]:
                     best = (spread, quotients[0], step)
