@@ -162,6 +162,7 @@ def test_an_error_is_shown_in_few_lines_for_every_library(target, mode):
     assert (status, example) == (0, 0) and f"{mode} mode: works" in said and short.lines <= MOST_LINES
     assert raised(finding, short, 0, said) is None
     assert raised(finding, short, 1, f"{mode} mode: RuntimeError: no such thing at all, really") is not None
+    assert raised(finding, short, 1, f"{mode} mode: ValueError: in a layer:\n no such thing at all, really") is not None
     assert raised(finding, short, 1, f"{mode} mode: RuntimeError: another thing") is None
 
 
@@ -172,18 +173,28 @@ y = torch.atan2(x, a)
 """
 
 
-def erring(text, kind, scenario, actual="RuntimeError: no such thing at all", mutates=False):
-    program, scenario = parse(text, language_for("torch")), Scenario.named(scenario)
+TF_SINE = 'x = tensor((2,), "float64", listed([1.0, 2.0]))\na = tensor((2,), "float64", listed([1.0, 2.0]))\ny = tf.math.atan2(x, a)\n'
+
+
+def erring(text, kind, scenario, actual="RuntimeError: no such thing at all", mutates=False, target="torch"):
+    program, scenario = parse(text, language_for(target)), Scenario.named(scenario)
     verdict = Verdict("disagree", "status", kind, scenario.order, [scenario], "raises", "runs", actual, 0.0)
-    return Finding("torch", "2.13.0", program.api, verdict, program, True, mutates=mutates)
+    return Finding(target, "0", program.api, verdict, program, True, mutates=mutates)
 
 
-@pytest.mark.parametrize("scenario", [s.name for s in nestings(2)])
-def test_errors_of_order_two_are_shown_in_few_lines(scenario):
-    finding = erring(SINE, "status", scenario)
-    short = next(raising(finding))
-    (status, said), (example, _) = ends([short.script, short.example])
-    assert (status, example) == (0, 0) and f"{scenario}: works" in said and short.lines <= MOST_LINES
+@pytest.mark.parametrize("target", ["torch", "tensorflow"])
+def test_errors_of_order_two_are_shown_in_few_lines(target):
+    pytest.importorskip(target)
+    names = [s.name for s in nestings(2)]
+    shorts = [short for name in names for short in raising(erring(SINE if target == "torch" else TF_SINE, "status", name, target=target))]
+    found = ends([text for short in shorts for text in (short.script, short.example)])
+    assert {short.scenario for short in shorts} == set(names) and all(short.lines <= MOST_LINES for short in shorts)
+    plain = [n for n, short in enumerate(shorts) if ".real" not in short.script and "[1]" not in short.script]
+    for n in plain:
+        assert found[2 * n][0] == found[2 * n + 1][0] == 0 and f"{shorts[n].scenario}: works" in found[2 * n][1], (
+            shorts[n].script,
+            found[2 * n],
+        )
 
 
 def test_an_error_of_order_two_is_recognised_by_its_words():

@@ -151,7 +151,7 @@ def _weight(finding: Finding) -> tuple[Any, ...]:
     """Which of two findings of one grade is the graver, and the better example of its bug."""
     names = names_of(finding.target)
     return (
-        names.is_internal(finding.api) or names.is_deprecated(finding.api),
+        names.is_internal(finding.api) or names.is_deprecated(finding.api), finding.is_complex,
         finding.verdict.order, not silent(finding), any(s.way for s in finding.verdict.scenarios), not reverse(finding),
         not modes_disagree(finding), not finding.proven, finding.label_name not in NEWS, -finding.times,
         len(finding.api), finding.id,
@@ -159,6 +159,6 @@ def _weight(finding: Finding) -> tuple[Any, ...]:
 
 
 def _order(bug: Bug) -> tuple[Any, ...]:
-    """Within a grade the new comes first, and what shows in numbers that people have; then as `_weight` has it."""
+    """Within a grade the new comes first, what shows in numbers that people have, and what real ones show; then as `_weight` has it."""
     far = circumstances(bug.leading).far + next_to_nothing(bug.leading)
-    return (GRADES.index(bug.severity.grade), bug.label_name not in NEWS, far, *_weight(bug.leading))
+    return (GRADES.index(bug.severity.grade), bug.label_name not in NEWS, far, bug.leading.is_complex, *_weight(bug.leading))

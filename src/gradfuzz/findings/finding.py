@@ -17,6 +17,7 @@ from gradfuzz.mutate.edits import Edit
 from gradfuzz.oracles.kinds import in_words, title
 from gradfuzz.oracles.verdict import Verdict
 from gradfuzz.program import Program, from_json, to_json, to_text
+from gradfuzz.program.model import COMPLEXES
 from gradfuzz.worker.wire import finite_or_text
 
 FORM = 1  # of the stored JSON; 0 is what was written before forms were counted
@@ -91,7 +92,15 @@ class Finding:
 
     @property
     def title(self) -> str:
-        return title(self.verdict)
+        return self.titled(self.verdict)
+
+    def titled(self, verdict: Verdict) -> str:
+        """A line for a verdict on this Program. Complex numbers are named: examples have them where real ones do not show it."""
+        return title(verdict) + (", at complex numbers" if self.is_complex else "")
+
+    @property
+    def is_complex(self) -> bool:
+        return any(recipe.differentiable and recipe.dtype in COMPLEXES for recipe in self.program.inputs.values())
 
     @property
     def explanation(self) -> str:

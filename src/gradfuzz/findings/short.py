@@ -25,7 +25,6 @@ from gradfuzz.findings.script_names import bound_names, out_of_the_way, renamed
 from gradfuzz.findings.script_parts import Parts, gated, imports_of, modules_of, parts_of
 from gradfuzz.findings.short_error import raised, raising
 from gradfuzz.findings.shown import Context, Short
-from gradfuzz.oracles.kinds import title
 from gradfuzz.oracles.verdict import ACCURACY, GRADIENT, KINK, NONFINITE, PRECISION, TAIL
 from gradfuzz.pool.executor import Executor
 from gradfuzz.program import to_json
@@ -280,7 +279,7 @@ class _Entry:
 
     def _headline(self, home: Home) -> str:
         at_fault = replace(self.finding.verdict, scenarios=[Scenario.named(self.shown["scenario"])])
-        return f"{self.finding.api}: {title(at_fault)} ({home.title} {self.finding.version}, found by gradfuzz)"
+        return f"{self.finding.api}: {self.finding.titled(at_fault)} ({home.title} {self.finding.version}, found by gradfuzz)"
 
     def _body(self) -> list[str]:
         """The lines of the function; the last one returns what it computes, or an element of it, where it is a call."""

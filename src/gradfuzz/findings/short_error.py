@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 from gradfuzz.findings.finding import Finding
@@ -14,7 +15,6 @@ from gradfuzz.findings.script import folders_of, module_dtype, template_of
 from gradfuzz.findings.script_names import bound_names, out_of_the_way
 from gradfuzz.findings.script_parts import Parts, gated, imports_of, modules_of, parts_of
 from gradfuzz.findings.shown import Short
-from gradfuzz.oracles.kinds import title
 from gradfuzz.oracles.verdict import INTERNAL, MALFORMED, STATUS
 from gradfuzz.program.model import Tensor
 from gradfuzz.targets.base.scenario import DIRECT, Scenario
@@ -29,8 +29,9 @@ MOST_LINES = 25
 SUMS = ("%s.sum()", "%s[0].sum()", "%s[1].sum()", "%s.real.sum()")
 TELLING_WORDS = 5  # of a message that tell it apart from others
 ERROR = "an error"  # what such a script is held against
-TAKEN = frozenset({"f", "error", "acc", "tape", "value"})
+TAKEN = frozenset({"f", "derivative", "error", "acc", "tape", "value", "first", "second", "slopes"})
 _WORDS = re.compile(r"[A-Za-z_]+")
+_TYPE = re.compile(r"^\w+: ")  # of the exception: layers put words of their own between it and the message
 
 
 def raising(finding: Finding) -> Iterator[Short]:
@@ -43,9 +44,11 @@ def raising(finding: Finding) -> Iterator[Short]:
     parts = parts_of(finding)
     if not parts.differentiable or too_long(finding.program) or finding.random:
         return
-    for summed in SUMS:
-        texts = [_text(home, template, finding, parts, scenario, summed, plain) for plain in (False, True)]
-        if len(texts[0].splitlines()) <= MOST_LINES:
+    tried = set()
+    for traced, summed in product((False, True), SUMS):
+        texts = [_text(home, template, finding, parts, scenario, summed, traced, plain) for plain in (False, True)]
+        if texts[0] not in tried and len(texts[0].splitlines()) <= MOST_LINES:
+            tried.add(texts[0])
             yield Short(texts[0], "", _place(scenario), scenario.name, math.nan, math.nan, ERROR, example=texts[1])
 
 
@@ -70,15 +73,17 @@ def _place(scenario: Scenario) -> str:
 
 def raised(finding: Finding, short: Short, status: object, output: str) -> Short | None:
     """The script with what it printed, if it shows this very error."""
-    message = _WORDS.findall(str(finding.verdict.actual))[:TELLING_WORDS]
+    message = _WORDS.findall(_TYPE.sub("", str(finding.verdict.actual)))[:TELLING_WORDS]
     said = " ".join(_WORDS.findall(output.rpartition(f"{short.what}:")[2]))
     return replace(short, output=output) if status == 1 and message and " ".join(message) in said else None
 
 
-def _text(home: Home, template: str, finding: Finding, parts: Parts, scenario: Scenario, summed: str, plain: bool) -> str:
+def _text(
+    home: Home, template: str, finding: Finding, parts: Parts, scenario: Scenario, summed: str, traced: bool, plain: bool
+) -> str:  # fmt: skip
     text: str = template_of(home, template).render(
-        headline=f"{finding.api}: {title(finding.verdict)} ({home.title} {finding.version}, found by gradfuzz).", mode=scenario.name,
-        plain=plain, place=_place(scenario), inner=scenario.modes[:1] == ("r",), outer=scenario.modes[1:] == ("r",),
+        headline=f"{finding.api}: {finding.title} ({home.title} {finding.version}, found by gradfuzz).", mode=scenario.name,
+        plain=plain, place=_place(scenario), traced=traced, inner=scenario.modes[:1] == ("r",), outer=scenario.modes[1:] == ("r",),
         args=", ".join(parts.differentiable), variables=parts.differentiable, constructors=parts.constructors, body=_returning(parts),
         summed=summed, copied=list(finding.program.inputs) if finding.mutates else [],
         inputs=[_input(name, recipe) for name, recipe in finding.program.inputs.items()], imports=imports_of(finding.program),
