@@ -163,3 +163,32 @@ def test_values_of_a_batch_are_defined():
     values, vectors = (a[None] for a in eigh())
     assert same_up_to_gauge([values, vectors], [values, vectors @ SIGNS], UNIT)
     assert not same_up_to_gauge([values, vectors], [-values, vectors @ SIGNS], UNIT)
+
+
+@pytest.mark.parametrize("upright", [False, True], ids=["vectors lie", "vectors stand"])
+@pytest.mark.parametrize("shape", [(4, 4), (3, 4), (4, 2)])
+def test_right_vectors_may_be_rows_or_columns(upright, shape):
+    """Some libraries give the right vectors of an SVD, others their adjoint: what is defined of both is the same, and moves alike."""
+    chance = np.random.default_rng(7)
+    a = chance.standard_normal(shape) + 1j * chance.standard_normal(shape)
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+
+    def outputs(u, s, vh):
+        return [s, u, vh.conj().T if upright else vh]
+
+    defined = invariants_of(outputs(u, s, vh), [a])
+    assert defined is not None and defined.upright is upright
+    phases = np.exp(1j * np.arange(len(s)))
+    turned = defined.of(outputs(u * phases, s, phases.conj()[:, None] * vh))
+    assert all(np.allclose(x, y) for x, y in zip(defined.of(outputs(u, s, vh)), turned))
+    steps = [
+        chance.standard_normal(o.shape) + (1j * chance.standard_normal(o.shape) if o.dtype.kind == "c" else 0) for o in outputs(u, s, vh)
+    ]
+    weights = [chance.standard_normal(i.shape) + 1j * chance.standard_normal(i.shape) for i in defined.of(outputs(u, s, vh))]
+
+    def weighed(t):
+        moved = [o + t * step for o, step in zip(outputs(u, s, vh), steps)]
+        return sum((w.conj() * i).real.sum() for w, i in zip(weights, defined.of(moved)))
+
+    pulled = sum((p.conj() * step).real.sum() for p, step in zip(defined.pulled(outputs(u, s, vh), weights), steps))
+    assert np.isclose(pulled, (weighed(1e-6) - weighed(-1e-6)) / 2e-6, rtol=1e-6)

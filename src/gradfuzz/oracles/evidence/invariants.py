@@ -28,11 +28,14 @@ PATTERNS, SHAKEN = 3, 0.1
 class Invariants:
     """The invariants of some outputs, each a product of two of them; `left` and `right` say which, `values` which stand for themselves.
 
-    A factor of None is the other one's own adjoint. Vectors are the columns of a left factor and the rows of a right one.
+    A factor of None is the other one's own adjoint. Vectors are the columns of a left factor and the rows of a right one, or its columns
+    as well (`upright`).
     """
 
-    def __init__(self, values: Sequence[int], pairs: Sequence[tuple[int | None, int | None]], rank: int) -> None:
-        self.values, self.pairs, self.rank = list(values), list(pairs), rank
+    def __init__(
+        self, values: Sequence[int], pairs: Sequence[tuple[int | None, int | None]], rank: int, upright: bool = False
+    ) -> None:  # fmt: skip
+        self.values, self.pairs, self.rank, self.upright = list(values), list(pairs), rank, upright
 
     def of(self, outputs: Sequence[Array]) -> list[Array]:
         """Values, then for each pair the product of each column with its row, one matrix a vector."""
@@ -40,8 +43,11 @@ class Invariants:
 
     def _factors(self, outputs: Sequence[Array], pair: tuple[int | None, int | None]) -> tuple[Array, Array]:
         left = None if pair[0] is None else outputs[pair[0]][..., : self.rank]
-        right = None if pair[1] is None else outputs[pair[1]][..., : self.rank, :]
+        right = None if pair[1] is None else self._lying(outputs[pair[1]])[..., : self.rank, :]
         return _adjoint(right) if left is None else left, _adjoint(left) if right is None else right
+
+    def _lying(self, right: Array) -> Array:
+        return _adjoint(right) if self.upright else right
 
     def pulled(self, outputs: Sequence[Array], weights: Sequence[Array]) -> list[Array]:
         """The weights of the outputs' tangents in the derivative of Re⟨weights, invariants⟩."""
@@ -58,7 +64,9 @@ class Invariants:
                 towards_left = towards_left + _adjoint(towards_right)
             if pair[0] is not None:
                 found[pair[0]][..., : self.rank] += towards_left
-            if pair[1] is not None:
+            if pair[1] is not None and self.upright:
+                found[pair[1]][..., : self.rank] += _adjoint(towards_right)
+            elif pair[1] is not None:
                 found[pair[1]][..., : self.rank, :] += towards_right
         return found
 
@@ -83,13 +91,14 @@ def invariants_of(outputs: Sequence[Array], inputs: Sequence[Array]) -> Invarian
         return None
     second = outputs[matrices[1]]
     rank = outputs[values[0]].shape[-1] if values else min(first.shape[-1], second.shape[-2])
-    if first.shape[-1] < rank or second.shape[-2] < rank:
+    if first.shape[-1] < rank:
         return None
     between = outputs[values[0]][..., None, :] if values else 1.0
-    back = (first[..., :rank] * between) @ second[..., :rank, :]
-    if not any(x.shape == back.shape and _same(x, back) for x in inputs):
-        return None
-    return Invariants(values, [(matrices[0], None), (matrices[0], matrices[1])], rank)
+    for upright, lying in ((False, second), (True, _adjoint(second))):
+        back = (first[..., :rank] * between) @ lying[..., :rank, :] if lying.shape[-2] >= rank else first[..., :0, :]
+        if any(x.shape == back.shape and _same(x, back) for x in inputs):
+            return Invariants(values, [(matrices[0], None), (matrices[0], matrices[1])], rank, upright)
+    return None
 
 
 class Judged:
