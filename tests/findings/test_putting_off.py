@@ -15,7 +15,7 @@ from gradfuzz.pool.pool import Event
 from gradfuzz.program import parse
 from gradfuzz.store import Store
 from gradfuzz.targets.base.scenario import Scenario
-from gradfuzz.targets.homes import language_for
+from gradfuzz.targets.homes import home_of, language_for
 
 PROGRAM = parse('x = tensor((2,), "float64", uniform(0.5, 2.0, seed=1))\ny = torch.sin(x)\n', language_for("torch"))
 
@@ -178,6 +178,48 @@ def test_an_internal_name_after_a_public_one_is_the_same_met_again(opened):
     for suspected in (FIRST, INTERNAL):
         opened.suspect(suspected)
     assert list(opened.pending) == [FIRST.key]
+
+
+ALIAS = replace(FIRST, api="torch.nn.Sine")
+
+
+def test_what_stands_under_an_alias_gives_way_to_the_function_whose_rule_is_at_fault(opened):
+    for suspected in (ALIAS, FIRST, ALIAS):
+        opened.suspect(suspected)
+    alias, own = opened.pending.values()
+    assert own.put_off and own.report.api == FIRST.api
+    for case in (alias, own):
+        opened._ready(case, opened._finding(case.report.api, _seen(case.report), confirmed=True))
+    assert named(opened) == [(ALIAS.api, 2)]
+    opened.finish()
+    assert named(opened) == [(FIRST.api, 3)] and not opened.waiting
+
+
+@pytest.mark.parametrize("second", [ALIAS, INTERNAL, replace(FIRST, api="torch.Tensor.sin_")], ids=["alias", "internal", "in place"])
+def test_after_the_functions_own_name_any_other_is_the_same_met_again(opened, second):
+    for suspected in (FIRST, second):
+        opened.suspect(suspected)
+    assert list(opened.pending) == [FIRST.key]
+
+
+def test_where_no_rule_is_at_fault_one_public_name_is_as_good_as_another(opened):
+    unruled = replace(FIRST, rule="", verdict=replace(FIRST.verdict, subject="an assertion"))
+    for suspected in (replace(unruled, api="torch.nn.Sine"), unruled):
+        opened.suspect(suspected)
+    assert list(opened.pending) == [unruled.key]
+
+
+@pytest.mark.parametrize(("target", "rule", "own", "others"), [
+    ("torch", "LinalgHouseholderProductBackward0", "torch.linalg.householder_product", ["torch.orgqr", "torch.Tensor.orgqr"]),
+    ("torch", "NativeBatchNormBackward0", "torch.nn.functional.batch_norm", ["torch.nn.BatchNorm1d", "torch.nn.functional.instance_norm"]),
+    ("torch", "SigmoidBackward0", "torch.nn.Sigmoid", ["torch.special.expit"]),
+    ("tensorflow", "Tanh", "tf.math.tanh", ["tf.keras.layers.Activation"]),
+    ("tensorflow", "SelectV2", "tf.raw_ops.SelectV2", ["tf.where"]),
+    ("jax", "cumprod", "jax.lax.cumprod", ["jax.numpy.prod"]),
+])  # fmt: skip
+def test_a_rule_is_by_its_name_that_of_one_function(target, rule, own, others):
+    home = home_of(target)
+    assert home.is_rule_of(rule, own) and not any(home.is_rule_of(rule, other) for other in others)
 
 
 def test_what_waits_to_be_settled_is_owed_its_short_script(opened):

@@ -76,6 +76,15 @@ class Home:
         names = self.data("names")
         return any(fnmatchcase(path, pattern) for pattern in (*names.get("internal", ()), *names.get("deprecated", ())))
 
+    def is_rule_of(self, rule: str, path: str) -> bool:
+        """Whether a derivative rule is, by its name, that of this very function: what stands around a function's name in a rule's and which
+        namespaces became prefixes there is in names.json."""
+        names = self.data("names")
+        matches = (re.fullmatch(pattern, rule) for pattern in names.get("rules", ()))
+        word = next((match["name"] for match in matches if match), rule).replace("_", "").lower()
+        prefixes = [prefix.replace("_", "") for prefix in names.get("prefixes", ())]
+        return self.function(path) in (word, *(word[len(prefix) :] for prefix in prefixes if word.startswith(prefix)))
+
     def language(self, modules: tuple[str, ...] = ()) -> Language:
         """What Programs for this library may say; `modules` are the user's own."""
         return Language.read(self.name, self.data("language")).with_modules(modules)
