@@ -180,26 +180,31 @@ def test_an_internal_name_after_a_public_one_is_the_same_met_again(opened):
     assert list(opened.pending) == [FIRST.key]
 
 
-ALIAS = replace(FIRST, api="torch.nn.Sine")
+OWN = replace(FIRST, api="torch.acosh", rule="AcoshBackward0")
+ALIAS, OTHER_FUNCTION = replace(OWN, api="torch.Tensor.arccosh"), replace(OWN, api="torch.distance")
 
 
 def test_what_stands_under_an_alias_gives_way_to_the_function_whose_rule_is_at_fault(opened):
-    for suspected in (ALIAS, FIRST, ALIAS):
+    for suspected in (ALIAS, OWN, ALIAS):
         opened.suspect(suspected)
     alias, own = opened.pending.values()
-    assert own.put_off and own.report.api == FIRST.api
+    assert own.put_off and own.report.api == OWN.api
     for case in (alias, own):
         opened._ready(case, opened._finding(case.report.api, _seen(case.report), confirmed=True))
     assert named(opened) == [(ALIAS.api, 2)]
     opened.finish()
-    assert named(opened) == [(FIRST.api, 3)] and not opened.waiting
+    assert named(opened) == [(OWN.api, 3)] and not opened.waiting
 
 
-@pytest.mark.parametrize("second", [ALIAS, INTERNAL, replace(FIRST, api="torch.Tensor.sin_")], ids=["alias", "internal", "in place"])
-def test_after_the_functions_own_name_any_other_is_the_same_met_again(opened, second):
-    for suspected in (FIRST, second):
+@pytest.mark.parametrize(("first", "second"), [
+    (OWN, ALIAS), (OWN, replace(OWN, api="torch.ops.aten.acosh")), (OWN, replace(OWN, api="torch.Tensor.acosh_")), (OTHER_FUNCTION, OWN),
+    (ALIAS, OTHER_FUNCTION),
+], ids=["alias", "internal", "in place", "of another function", "by another function"])  # fmt: skip
+def test_no_better_name_is_the_same_met_again(opened, first, second):
+    """What calls the function at fault and is another one is known by its own name."""
+    for suspected in (first, second):
         opened.suspect(suspected)
-    assert list(opened.pending) == [FIRST.key]
+    assert list(opened.pending) == [first.key]
 
 
 def test_where_no_rule_is_at_fault_one_public_name_is_as_good_as_another(opened):
@@ -209,17 +214,19 @@ def test_where_no_rule_is_at_fault_one_public_name_is_as_good_as_another(opened)
     assert list(opened.pending) == [unruled.key]
 
 
-@pytest.mark.parametrize(("target", "rule", "own", "others"), [
-    ("torch", "LinalgHouseholderProductBackward0", "torch.linalg.householder_product", ["torch.orgqr", "torch.Tensor.orgqr"]),
-    ("torch", "NativeBatchNormBackward0", "torch.nn.functional.batch_norm", ["torch.nn.BatchNorm1d", "torch.nn.functional.instance_norm"]),
-    ("torch", "SigmoidBackward0", "torch.nn.Sigmoid", ["torch.special.expit"]),
-    ("tensorflow", "Tanh", "tf.math.tanh", ["tf.keras.layers.Activation"]),
-    ("tensorflow", "SelectV2", "tf.raw_ops.SelectV2", ["tf.where"]),
-    ("jax", "cumprod", "jax.lax.cumprod", ["jax.numpy.prod"]),
+@pytest.mark.parametrize(("target", "rule", "own", "forms", "others"), [
+    ("torch", "LinalgHouseholderProductBackward0", "torch.linalg.householder_product", ["torch.Tensor.orgqr"], ["torch.ormqr"]),
+    ("torch", "NativeBatchNormBackward0", "torch.nn.functional.batch_norm", ["torch.nn.BatchNorm1d"], ["torch.nn.InstanceNorm1d"]),
+    ("torch", "LinalgSolveExBackward0", "torch.linalg.solve", ["torch.linalg.solve_ex"], ["torch.linalg.tensorsolve"]),
+    ("torch", "LinalgVectorNormBackward0", "torch.linalg.vector_norm", [], ["torch.linalg.norm"]),
+    ("torch", "SigmoidBackward0", "torch.nn.Sigmoid", [], ["torch.nn.functional.silu"]),
+    ("tensorflow", "Tanh", "tf.math.tanh", [], ["tf.keras.layers.Activation"]),
+    ("jax", "cumprod", "jax.lax.cumprod", [], ["jax.numpy.prod"]),
 ])  # fmt: skip
-def test_a_rule_is_by_its_name_that_of_one_function(target, rule, own, others):
+def test_a_rule_is_by_its_name_that_of_one_function(target, rule, own, forms, others):
     home = home_of(target)
-    assert home.is_rule_of(rule, own) and not any(home.is_rule_of(rule, other) for other in others)
+    assert home.names_rule(own, rule) and not any(home.names_rule(other, rule) for other in (*forms, *others))
+    assert all(home.is_form_of(form, rule) for form in (own, *forms)) and not any(home.is_form_of(other, rule) for other in others)
 
 
 def test_what_waits_to_be_settled_is_owed_its_short_script(opened):

@@ -34,8 +34,7 @@ DISMISSED_OFTEN = 3
 PUT_OFF_SECONDS = 1.0
 # What was met under one name and then under a better one is looked into once more: the key's end meanwhile.
 BY_ANOTHER_NAME = " by another name"
-# How good a name is: one that hardly anybody calls; a method, a module or an alias; the name of the function whose rule is at fault, under
-# which people look for it.
+# How good a name is: one that hardly anybody calls; any other; that of the function whose rule is at fault, under which people look for it.
 POOR, FAIR, OWN = range(3)
 DEATHS = "process"  # the oracle of what took its process down, which has a post-mortem instead
 
@@ -230,31 +229,33 @@ class Triage:
 
     def _is_better_named(self, key: str, report: Suspicion | Death) -> bool:
         """Whether a suspicion has a better name than what stands, or is looked into, under its key."""
-        seen = isinstance(report, Suspicion) and report.verdict.oracle != REFERENCE
-        return seen and self._rank(report) > self._stands.get(key, OWN)
-
-    def _rank(self, report: Suspicion | Death) -> int:
-        """How good the name is under which something is suspected."""
-        return self._good(report.api, report.rule if isinstance(report, Suspicion) else "")
-
-    def _rank_of(self, finding: Finding) -> int:
-        return POOR if finding.api.rsplit(".", 1)[-1] in finding.hidden else self._good(finding.api, finding.rule)
+        if not isinstance(report, Suspicion) or report.verdict.oracle == REFERENCE:
+            return False
+        return self._good(report.api, report.rule) > self._stands.get(key, OWN)
 
     def _good(self, api: str, rule: str) -> int:
-        """How good a name is for what is wrong in a rule; where no rule is at fault there is no better one than a public one."""
+        """How good a name is for what is wrong in a rule."""
         home = home_of(self.launch.target)
-        if home.hardly_called(api):
-            return POOR
-        return OWN if not rule or home.is_rule_of(rule, api) else FAIR
+        return POOR if home.hardly_called(api) else OWN if rule and home.names_rule(api, rule) else FAIR
+
+    def _stays(self, api: str, rule: str) -> int:
+        """How good a name has to be beaten: one that is no form of the function at fault is another function, which has a name of its
+        own to be known by."""
+        good = self._good(api, rule)
+        return OWN if good == FAIR and not (rule and home_of(self.launch.target).is_form_of(api, rule)) else good
+
+    def _is_hidden(self, finding: Finding) -> bool:
+        return finding.api.rsplit(".", 1)[-1] in finding.hidden
 
     def _named(self, key: str, finding: Finding) -> None:
         """A finding stands under a name from now on."""
         self._names[finding.id] = finding.api
-        self._stands[key] = self._rank_of(finding)
+        self._stands[key] = POOR if self._is_hidden(finding) else self._stays(finding.api, finding.rule)
 
     def _replaces(self, final: str, finding: Finding) -> bool:
         """Whether a finding is what is known under another name, and its own is the better one."""
-        return finding.confirmed and bool(self.known.get(final)) and self._rank_of(finding) > self._stands.get(final, OWN)
+        good = POOR if self._is_hidden(finding) else self._good(finding.api, finding.rule)
+        return finding.confirmed and bool(self.known.get(final)) and good > self._stands.get(final, OWN)
 
     def _met_before(self, key: str) -> bool:
         """Whether the probable cause of a key was met before, at its order or below; from now on it was."""
@@ -269,7 +270,7 @@ class Triage:
     def _begin(self, key: str, report: Suspicion | Death) -> None:
         again = key.endswith(BY_ANOTHER_NAME)
         case = self.pending[key] = Case(key, report, again or self._met_before(key))
-        self._stands.setdefault(key, self._rank(report))
+        self._stands.setdefault(key, self._stays(report.api, report.rule if isinstance(report, Suspicion) else ""))
         if isinstance(report, Death):
             self.desk.take(report)
             return
