@@ -26,6 +26,11 @@ def test_a_seeds_own_numbers_wait_for_those_far_out():
     assert taken([own, far, third]) == [far, third, own]
 
 
+def test_tails_have_turns_of_their_own_before_those_of_other_numbers():
+    huge, again, tail, other = ("exp", 1, False), ("exp", 1, False), ("exp", 1, False, True), ("sin", 1, False)
+    assert taken([huge, again, tail, other]) == [tail, huge, other, again]
+
+
 def test_what_has_the_same_turn_is_taken_in_its_order():
     questions = [(f"torch.f{k}", 1, False) for k in (3, 1, 2)]
     assert taken(questions) == questions

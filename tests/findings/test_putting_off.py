@@ -15,7 +15,7 @@ from gradfuzz.pool.pool import Event
 from gradfuzz.program import parse
 from gradfuzz.store import Store
 from gradfuzz.targets.base.scenario import Scenario
-from gradfuzz.targets.homes import language_for
+from gradfuzz.targets.homes import home_of, language_for
 
 PROGRAM = parse('x = tensor((2,), "float64", uniform(0.5, 2.0, seed=1))\ny = torch.sin(x)\n', language_for("torch"))
 
@@ -178,6 +178,55 @@ def test_an_internal_name_after_a_public_one_is_the_same_met_again(opened):
     for suspected in (FIRST, INTERNAL):
         opened.suspect(suspected)
     assert list(opened.pending) == [FIRST.key]
+
+
+OWN = replace(FIRST, api="torch.acosh", rule="AcoshBackward0")
+ALIAS, OTHER_FUNCTION = replace(OWN, api="torch.Tensor.arccosh"), replace(OWN, api="torch.distance")
+
+
+def test_what_stands_under_an_alias_gives_way_to_the_function_whose_rule_is_at_fault(opened):
+    for suspected in (ALIAS, OWN, ALIAS):
+        opened.suspect(suspected)
+    alias, own = opened.pending.values()
+    assert own.put_off and own.report.api == OWN.api
+    for case in (alias, own):
+        opened._ready(case, opened._finding(case.report.api, _seen(case.report), confirmed=True))
+    assert named(opened) == [(ALIAS.api, 2)]
+    opened.finish()
+    assert named(opened) == [(OWN.api, 3)] and not opened.waiting
+
+
+@pytest.mark.parametrize(("first", "second"), [
+    (OWN, ALIAS), (OWN, replace(OWN, api="torch.ops.aten.acosh")), (OWN, replace(OWN, api="torch.Tensor.acosh_")), (OTHER_FUNCTION, OWN),
+    (ALIAS, OTHER_FUNCTION),
+], ids=["alias", "internal", "in place", "of another function", "by another function"])  # fmt: skip
+def test_no_better_name_is_the_same_met_again(opened, first, second):
+    """What calls the function at fault and is another one is known by its own name."""
+    for suspected in (first, second):
+        opened.suspect(suspected)
+    assert list(opened.pending) == [first.key]
+
+
+def test_where_no_rule_is_at_fault_one_public_name_is_as_good_as_another(opened):
+    unruled = replace(FIRST, rule="", verdict=replace(FIRST.verdict, subject="an assertion"))
+    for suspected in (replace(unruled, api="torch.nn.Sine"), unruled):
+        opened.suspect(suspected)
+    assert list(opened.pending) == [unruled.key]
+
+
+@pytest.mark.parametrize(("target", "rule", "own", "forms", "others"), [
+    ("torch", "LinalgHouseholderProductBackward0", "torch.linalg.householder_product", ["torch.Tensor.orgqr"], ["torch.ormqr"]),
+    ("torch", "NativeBatchNormBackward0", "torch.nn.functional.batch_norm", ["torch.nn.BatchNorm1d"], ["torch.nn.InstanceNorm1d"]),
+    ("torch", "LinalgSolveExBackward0", "torch.linalg.solve", ["torch.linalg.solve_ex"], ["torch.linalg.tensorsolve"]),
+    ("torch", "LinalgVectorNormBackward0", "torch.linalg.vector_norm", [], ["torch.linalg.norm"]),
+    ("torch", "SigmoidBackward0", "torch.nn.Sigmoid", [], ["torch.nn.functional.silu"]),
+    ("tensorflow", "Tanh", "tf.math.tanh", [], ["tf.keras.layers.Activation"]),
+    ("jax", "cumprod", "jax.lax.cumprod", [], ["jax.numpy.prod"]),
+])  # fmt: skip
+def test_a_rule_is_by_its_name_that_of_one_function(target, rule, own, forms, others):
+    home = home_of(target)
+    assert home.names_rule(own, rule) and not any(home.names_rule(other, rule) for other in (*forms, *others))
+    assert all(home.is_form_of(form, rule) for form in (own, *forms)) and not any(home.is_form_of(other, rule) for other in others)
 
 
 def test_what_waits_to_be_settled_is_owed_its_short_script(opened):

@@ -199,6 +199,19 @@ def test_a_value_that_is_off_here_is_no_reason_to_doubt_a_derivative_that_is_rig
     assert verdicts(ask(torch_target, text, ("reverse",), tamper=off_by(1.0, 1.0001))) == {"wrong"}
 
 
+def test_a_small_output_beside_a_large_one_is_right_to_units_of_that_one(torch_target):
+    """The value of the likeliest class is zero where it ought to be -4e-18, and its derivative is lost: of outputs that were off by more
+    than rounding nobody knows which function it is."""
+
+    def shifted(measured):
+        measured["outputs"][0]["data"][0] += 1e-3
+        return measured
+
+    text = 'x = tensor((3,), "float64", listed([61.3, 21.3, -41.3]))\ny = torch.log_softmax(x, 0)\n'
+    assert "wrong" in verdicts(ask(torch_target, text, ("reverse",)))
+    assert verdicts(ask(torch_target, text, ("reverse",), tamper=shifted)) == {"right", "unknown"}
+
+
 def test_a_formula_that_agrees_where_the_numbers_commute_is_another_function(torch_target, monkeypatch):
     from gradfuzz.targets.homes import home_of
 

@@ -24,14 +24,19 @@ class Silent:
 
 def asked(f, slope, count, start=0, number=0):
     """The numbers of each mutant that is asked about, the seed's own left out."""
+    return [x for x, _ in told(f, slope, count, start, number)]
+
+
+def told(f, slope, count, start=0, number=0):
+    """The same, with which size each question is about."""
     target = NumpyTarget(f, lambda x: [np.diag(slope(x))])
     target.forget, target.family, target.steady_rules, target.parameters = lambda: None, 1, True, lambda func: []
     job = {"id": 1, "api": "torch.sin", "program": to_json(SEED), "rng": "0", "start": start, "count": count, "weights": None,
            "number": number, "cover": [0, 0, "0", "0", "0", "0", "0", "0", "0"], "depth": Depth().to_json()}  # fmt: skip
     with np.errstate(all="ignore"):
         questions = run_batch(target, job, Silent(), lambda suspicion: None)["questions"]
-    mutants = [[Edit.from_json(e) for e in q["edits"]] for q in questions if q["edits"]]
-    return [np.abs(materialise(apply_all(SEED, edits).inputs["x"])) for edits in mutants]
+    mutants = [([Edit.from_json(e) for e in q["edits"]], q["far"]) for q in questions if q["edits"]]
+    return [(np.abs(materialise(apply_all(SEED, edits).inputs["x"])), far) for edits, far in mutants]
 
 
 def among(sizes, end):
@@ -42,6 +47,11 @@ def among(sizes, end):
 def test_one_question_about_each_size():
     sizes = asked(np.tanh, lambda x: 1 - np.tanh(x) ** 2, 200)
     assert {end: sum(among(sizes, end)) for end in FAR_OUT} == dict.fromkeys(FAR_OUT, 1)
+
+
+def test_each_question_says_which_size_it_is_about():
+    for sizes, far in told(np.tanh, lambda x: 1 - np.tanh(x) ** 2, 200):
+        assert among([sizes], far) == [True]
 
 
 def test_tails_come_first():

@@ -5,7 +5,7 @@ from itertools import combinations, islice, takewhile
 import numpy as np
 import pytest
 
-from gradfuzz.mutate.cover import FIRST_WIDTH, WIDTH, Cover, Design
+from gradfuzz.mutate.cover import ENDS, FIRST_WIDTH, WIDTH, Cover, Design
 from gradfuzz.mutate.edits import apply_all
 from gradfuzz.program.parse import parse
 from gradfuzz.program.values import materialise
@@ -67,10 +67,20 @@ def test_all_inputs_together_are_at_the_ends_of_narrow_types():
     changed = apply_all(PROGRAM, [types["all tiny in float32"]]).inputs
     own = PROGRAM.inputs
     assert all(changed[n].dtype == "float32" and np.allclose(materialise(changed[n]), 1e-20 * materialise(own[n])) for n in own)
-    assert not any(e.kind == "sizes" for f in Design(PROGRAM, menu, Cover(), 32).factors for _, e in f.levels)
+    assert not any(e.kind in ENDS for f in Design(PROGRAM, menu, Cover(), 32).factors for _, e in f.levels)
     single = parse('x = tensor((3,), "float64", normal(seed=1))\ny = torch.sin(x)\n', language_for("torch"))
     alone = dict(next(f for f in Design(single, menu, Cover()).factors if f.name == "type").levels)
     assert "float32" in alone and not any(name.startswith("all") for name in alone)
+
+
+def test_one_number_whose_reciprocal_leaves_half_precision_is_beside_ordinary_ones():
+    """The double backward pass of a product divides by each factor, and multiplies by the others afterwards."""
+    product = parse('x = tensor((3, 4), "float64", uniform(0.5, 2.0, seed=1))\ny = torch.prod(x)\n', language_for("torch"))
+    types = dict(next(f for f in Design(product, menu, Cover()).factors if f.name == "type").levels)
+    changed = apply_all(product, [types["one tiny in float16"]])
+    x = materialise(changed.inputs["x"]).ravel()
+    assert changed.inputs["x"].dtype == "float16" and x[1:].min() > 0.4
+    assert 0 < x[0] < 1 / np.finfo(np.float16).max < 2 * x[0]
 
 
 def test_a_product_of_many_has_two_zeros():
@@ -87,6 +97,8 @@ def test_an_operand_is_a_plain_number_beside_whatever_else_is_varied():
     changed = apply_all(PROGRAM, design.edits(tuple(row)))
     (call,) = changed.calls()
     assert list(changed.inputs) == ["x"] and call.args[1] == 2.0 and ("reduction", "sum") in call.kwargs
+    (call,) = apply_all(PROGRAM, design.edits((levels.index(("constant or same", "w True")),))).calls()
+    assert call.args[1] is True  # a number of a type of its own
 
 
 def test_the_only_operand_stays_a_tensor():

@@ -89,13 +89,13 @@ class Inquiries:
 
     def wonder(
         self, program: Program, scenarios: Sequence[Scenario], measured: dict[str, Any] | None, then: Callable[[Answer], None],
-        own: bool = False,
+        own: bool = False, tail: bool = False,
     ) -> None:  # fmt: skip
         """The same where nothing is suspected, when there is time. `measured`: what AD gives, where a worker has said so already;
-        `own`: the Program is a seed as it is."""
+        `own`: the Program is a seed as it is; `tail`: it has numbers where functions level off."""
         names = tuple(s.name for s in scenarios)
         inquiry = Inquiry(to_json(program), names, then, measured, {}, urgent=False, api=program.api)
-        self._curious.put(inquiry, home_of(self.target).function(program.api), max((s.order for s in scenarios), default=0), own)
+        self._curious.put(inquiry, home_of(self.target).function(program.api), max((s.order for s in scenarios), default=0), own, tail)
         self._wonder_on()
 
     def earn(self, seconds: float) -> None:

@@ -32,8 +32,10 @@ CONFIRM_LIMIT = 90.0
 DISMISSED_OFTEN = 3
 # What is most likely another sight of what was met before stands behind its example: it need not be the smallest. Seconds of shrinking.
 PUT_OFF_SECONDS = 1.0
-# What was met under a name that hardly anybody calls and then under a public one is looked into once more: the key's end meanwhile.
+# What was met under one name and then under a better one is looked into once more: the key's end meanwhile.
 BY_ANOTHER_NAME = " by another name"
+# How good a name is: one that hardly anybody calls; any other; that of the function whose rule is at fault, under which people look for it.
+POOR, FAIR, OWN = range(3)
 DEATHS = "process"  # the oracle of what took its process down, which has a post-mortem instead
 
 
@@ -88,8 +90,9 @@ class Triage:
     Which findings there are must not depend on which confirmation was faster. So cases are settled in the order in which they were
     suspected, and what a case turns out to be takes in whatever was suspected under that key and still waits. A suspicion whose probable
     cause was met before, at this order or below, is put off: it is looked into when nothing else waits to be, and settled when the search
-    is over, after all others. So is what was met first under a name that hardly anybody calls, when somebody meets it under a public one:
-    if it is the same there, that finding takes the other's place. Findings are polished in their `order`: those that people open first.
+    is over, after all others. So is what was met first under one name (of an operator, an alias, a module) when somebody meets it under
+    a better one: if it is the same there, that finding takes the other's place. Findings are polished in their `order`: those that people
+    open first.
     """
 
     def __init__(
@@ -103,7 +106,7 @@ class Triage:
         self.aliases = store.aliases(campaign)  # a key whose finding turned out to be another's
         self.pending: dict[str, Case] = {}  # in the order in which they were suspected
         self._causes: dict[str, int] = {}  # the lowest order at which each was met
-        self._poor: set[str] = set()  # keys of what stands under a name that hardly anybody calls
+        self._stands: dict[str, int] = {}  # how good the name is under which each key stands, or is looked into
         self._names: dict[str, str] = {}  # the API of each finding, by its id
         for key in (*self.known, *self.aliases):
             self._met_before(key)
@@ -195,7 +198,7 @@ class Triage:
     def _wonder(self, number: int, question: Suspicion, measured: dict[str, Any] | None = None) -> None:
         self.inquiries.wonder(
             question.mutant, question.verdict.scenarios, measured, lambda answer: self._wondered(number, question, answer),
-            own=not question.edits,
+            own=not question.edits, tail=question.verdict.detail.get("far") == "tail",
         )  # fmt: skip
 
     def _wondered(self, number: int, question: Suspicion, answer: Answer) -> None:
@@ -225,21 +228,34 @@ class Triage:
             self._begin(key, report)
 
     def _is_better_named(self, key: str, report: Suspicion | Death) -> bool:
-        """Whether a suspicion has a public name for what stands, or is looked into, under one that hardly anybody calls."""
-        seen = isinstance(report, Suspicion) and report.verdict.oracle != REFERENCE
-        return seen and key in self._poor and not home_of(self.launch.target).hardly_called(report.api)
+        """Whether a suspicion has a better name than what stands, or is looked into, under its key."""
+        if not isinstance(report, Suspicion) or report.verdict.oracle == REFERENCE:
+            return False
+        return self._good(report.api, report.rule) > self._stands.get(key, OWN)
+
+    def _good(self, api: str, rule: str) -> int:
+        """How good a name is for what is wrong in a rule."""
+        home = home_of(self.launch.target)
+        return POOR if home.hardly_called(api) else OWN if rule and home.names_rule(api, rule) else FAIR
+
+    def _stays(self, api: str, rule: str) -> int:
+        """How good a name has to be beaten: one that is no form of the function at fault is another function, which has a name of its
+        own to be known by."""
+        good = self._good(api, rule)
+        return OWN if good == FAIR and not (rule and home_of(self.launch.target).is_form_of(api, rule)) else good
+
+    def _is_hidden(self, finding: Finding) -> bool:
+        return finding.api.rsplit(".", 1)[-1] in finding.hidden
 
     def _named(self, key: str, finding: Finding) -> None:
         """A finding stands under a name from now on."""
         self._names[finding.id] = finding.api
-        (self._poor.add if self._is_poor(finding) else self._poor.discard)(key)
-
-    def _is_poor(self, finding: Finding) -> bool:
-        return home_of(self.launch.target).hardly_called(finding.api) or finding.api.rsplit(".", 1)[-1] in finding.hidden
+        self._stands[key] = POOR if self._is_hidden(finding) else self._stays(finding.api, finding.rule)
 
     def _replaces(self, final: str, finding: Finding) -> bool:
         """Whether a finding is what is known under another name, and its own is the better one."""
-        return finding.confirmed and bool(self.known.get(final)) and final in self._poor and not self._is_poor(finding)
+        good = POOR if self._is_hidden(finding) else self._good(finding.api, finding.rule)
+        return finding.confirmed and bool(self.known.get(final)) and good > self._stands.get(final, OWN)
 
     def _met_before(self, key: str) -> bool:
         """Whether the probable cause of a key was met before, at its order or below; from now on it was."""
@@ -254,8 +270,7 @@ class Triage:
     def _begin(self, key: str, report: Suspicion | Death) -> None:
         again = key.endswith(BY_ANOTHER_NAME)
         case = self.pending[key] = Case(key, report, again or self._met_before(key))
-        if home_of(self.launch.target).hardly_called(report.api):
-            self._poor.add(key)
+        self._stands.setdefault(key, self._stays(report.api, report.rule if isinstance(report, Suspicion) else ""))
         if isinstance(report, Death):
             self.desk.take(report)
             return

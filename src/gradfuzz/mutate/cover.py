@@ -37,8 +37,8 @@ LAYOUT = "layout"
 HOLDS = "grad"
 # The kind of edit that gives indices, labels and masks other numbers, which cost a compilation.
 INDICES = "whole"
-# The kind of edit that takes all inputs to the ends of a narrow type: a compilation of its own for each.
-ENDS = "sizes"
+# The kinds of edits that take inputs to the ends of a narrow type: a compilation of its own for each.
+ENDS = frozenset({"sizes", "one_size"})
 # What a level leaves to be seen.
 CLEAR, RETYPED, NOTHING = "clear", "retyped", "nothing"
 
@@ -355,7 +355,7 @@ def _bearable(factor: Factor) -> Factor:
     """What of a factor is tried where another shape or type costs a compilation."""
     if factor.name == LAYOUT and not factor.shared:
         return replace(factor, levels=())
-    return replace(factor, levels=tuple(level for level in factor.levels if level[1].kind != ENDS))
+    return replace(factor, levels=tuple(level for level in factor.levels if level[1].kind not in ENDS))
 
 
 def _bit(a: int, b: int) -> int:

@@ -356,7 +356,8 @@ class Mutants:
         seed = self.seeds[running.batch.seed_index]
         for question in running.questions:
             options, edits = Options.from_json(question["options"]), tuple(Edit.from_json(e) for e in question["edits"])
-            verdict = Verdict(INCONCLUSIVE, "reference", scenarios=[Scenario.named(name) for name in question["scenarios"]])
+            scenarios = [Scenario.named(name) for name in question["scenarios"]]
+            verdict = Verdict(INCONCLUSIVE, "reference", scenarios=scenarios, detail={"far": str(question.get("far", ""))})
             self.triage.wonder(Suspicion(seed.api, self._seed(running.batch), edits, options, verdict), question["measured"])
         counts = {outcome: count for outcome, count in zip(RANK, running.counts) if count}
         cover = None if running.batch.cover is None or running.batch.aside else running.cover

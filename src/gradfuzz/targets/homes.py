@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gradfuzz.targets.base.functions import Functions
     from gradfuzz.targets.base.protocol import Target
 
+_DIMENSIONS = r"_?\d[dD](?=_|[A-Z]|$)"  # pool1d, Pool2D, pool3d_with_indices: one function in several dimensions
 GROUP = "gradfuzz.targets"
 ABOUT = "about.json"
 
@@ -75,6 +76,28 @@ class Home:
         """Whether an API is internal or there for old programs, as names.json has it: people call something else in its place."""
         names = self.data("names")
         return any(fnmatchcase(path, pattern) for pattern in (*names.get("internal", ()), *names.get("deprecated", ())))
+
+    def names_rule(self, path: str, rule: str) -> bool:
+        """Whether a derivative rule is, by its name, that of the very function which an API calls by its name."""
+        return self.function(path) == self._stem(self._inside(rule, "rules"))
+
+    def is_form_of(self, path: str, rule: str) -> bool:
+        """Whether an API is that function in any form: under an alias, in a module, for some number of dimensions."""
+        return self._stem(self._inside(path, "functions") or path.rsplit(".", 1)[-1]) == self._stem(self._inside(rule, "rules"))
+
+    def _inside(self, name: str, patterns: str) -> str:
+        """What names.json says is the function's own in a longer name."""
+        matches = (re.fullmatch(pattern, name) for pattern in self.data("names").get(patterns, ()))
+        return next((match["name"] for match in matches if match), "" if patterns == "functions" else name)
+
+    def _stem(self, name: str) -> str:
+        """A function's name without its number of dimensions, the namespaces that became prefixes, and aliases."""
+        names = self.data("names")
+        word = re.sub(_DIMENSIONS, "", name).replace("_", "").lower()
+        for prefix in (str(prefix).replace("_", "") for prefix in names.get("prefixes", ())):
+            word = word[len(prefix) :] if word.startswith(prefix) and len(word) > len(prefix) else word
+        aliases = {alias.replace("_", ""): str(meant).replace("_", "") for alias, meant in names.get("aliases", {}).items()}
+        return aliases.get(word, word)
 
     def language(self, modules: tuple[str, ...] = ()) -> Language:
         """What Programs for this library may say; `modules` are the user's own."""

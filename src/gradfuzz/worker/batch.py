@@ -149,7 +149,8 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
             new = [(end, order) for end in ends if left[end, order]]
             if (new or index == 0) and (wondered := question(edits, options, seen, order, index)):
                 left.update({each: left[each] - 1 for each in new if index})
-                questions[new[0][0] if new else ""].extend(wondered if index >= job.get("told", 0) else ())
+                end = new[0][0] if new else ""
+                questions[end].extend([{**each, "far": end} for each in wondered] if index >= job.get("told", 0) else ())
         if seen.findings:
             told[alike] += 1
             shown.update({v.order for v in seen.findings})

@@ -12,8 +12,9 @@ from gradfuzz.mutate.sorts.arguments import instead, outer_calls
 from gradfuzz.program.codec import values_to_json
 from gradfuzz.program.model import Expr, Let, Program, Ref, Tensor, rebuild
 
-# A plain number in the place of a tensor: an ordinary one, and one at the end of domains.
-PLAIN = (2.0, 0.0)
+# A plain number in the place of a tensor: an ordinary one, one at the end of domains, and a truth value, which libraries take for a number
+# of a type of its own.
+PLAIN = (2.0, 0.0, True)
 MOST_PLAIN = 2  # operators that take numbers take two operands
 
 

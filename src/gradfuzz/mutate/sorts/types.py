@@ -19,6 +19,10 @@ EAGER = frozenset({"float32"})
 # Where squares leave a type's range and the numbers themselves do not, beyond its largest number and below its smallest. A formula that
 # divides by a sum of squares of several inputs goes wrong there if all of them are of that size, and another mode or formula need not.
 BEYOND_SQUARES = (("float32", "huge", 1e20), ("float32", "tiny", 1e-20), ("float16", "small", 1e-3))
+# A number whose reciprocal leaves half precision and which does not itself, beside ordinary ones: a formula that divides by it and
+# multiplies by it afterwards has nothing left to multiply.
+BEYOND_RECIPROCAL = ("float16", 1e-5)
+ALONE_AMONG = 4096  # of so many numbers one: the first
 
 
 def draw(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
@@ -59,6 +63,16 @@ def _all_sizes(program: Program, where: Any, value: list[Any]) -> Program | None
     return retyped.with_inputs(changes)
 
 
+def _one_size(program: Program, where: Any, value: list[Any]) -> Program | None:
+    """Every floating input becomes of one type, and its first number that size."""
+    to, number = value
+    retyped = _all_dtypes(program, where, to)
+    if retyped is None:
+        return None
+    recipes = [(name, r) for name, r in floating(retyped) if r.structure is None]
+    return retyped.with_inputs({name: replace(r, values=Values("planted", (r.values, number, ALONE_AMONG))) for name, r in recipes})
+
+
 def _same_kind(old: str, new: str) -> str:
     """A complex input keeps being complex when the real ones change precision."""
     if old in COMPLEXES and new in FLOATS:
@@ -76,8 +90,13 @@ def factors(program: Program, menu: Menu) -> Iterator[Factor]:
         levels += [(f"{name} {to}", Edit("dtype", name, to)) for name, r in inputs for to in ALONE if r.dtype != to]
     if len(inputs) > 1:
         levels += [(f"all {size} in {to}", Edit("sizes", None, [to, factor])) for to, size, factor in BEYOND_SQUARES]
+    if any(r.structure is None and r.dtype not in COMPLEXES for _, r in inputs):
+        to, number = BEYOND_RECIPROCAL
+        levels.append((f"one tiny in {to}", Edit("one_size", None, [to, number])))
     yield Factor("type", tuple(levels), eager=EAGER)
 
 
-_KINDS: dict[str, Apply] = {"dtype": on_input(lambda r, v: replace(r, dtype=v)), "dtypes": _all_dtypes, "sizes": _all_sizes}
+_KINDS: dict[str, Apply] = {
+    "dtype": on_input(lambda r, v: replace(r, dtype=v)), "dtypes": _all_dtypes, "sizes": _all_sizes, "one_size": _one_size,
+}  # fmt: skip
 SORTS = [Sort("dtype", 11, draw, _KINDS, counted=str, factors=factors)]
