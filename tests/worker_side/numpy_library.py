@@ -77,6 +77,15 @@ class NumpyTarget:
         return Refusal(kind, str(error), str(error))
 
 
+class Viewing(NumpyTarget):
+    """Knows of views whose slices are one in memory: directions keep them so."""
+
+    def point(self, program, arrays=None):
+        point = super().point(program, arrays)
+        point.structures = [recipe.kept for recipe in program.inputs.values() if recipe.differentiable]
+        return point
+
+
 class Solver(NumpyTarget):
     """A function of an array and a tolerance, elementwise, and its slope, likewise; the Program's call says which tolerance."""
 

@@ -117,7 +117,7 @@ class Estimate:
 
     @cached_property
     def diverging(self) -> Array:
-        """Components whose slopes keep growing, by a steady factor or amount, towards the finest steps: no limit, whatever coarser ones say."""
+        """Components whose slopes keep growing, by a steady factor or amount, towards the finest steps: there is no limit."""
         return _diverging(*(np.stack(rows) for rows in zip(*self.rungs))) if self.rungs else np.zeros((), bool)
 
     def matches(self, number: float, gap: float) -> int:
