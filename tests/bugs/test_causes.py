@@ -1,5 +1,7 @@
 """Findings of one cause are one bug, whatever names, orders and modes they were met under; findings of two causes are two."""
 
+from dataclasses import replace
+
 import pytest
 
 from gradfuzz.bugs.bug import bugs_of, find_bug
@@ -17,6 +19,15 @@ def way(scenario, api="tf.keras.ops.array_split", kind="value", **more):
 def refused(said, mode="reverse"):
     """A landscape in which one mode gives no number."""
     return Landscape({}, {}, {mode: said})
+
+
+def unread(api, element, expected=0.0):
+    """A gradient by an entry of a square matrix; where none is expected, the function does not read it."""
+    text = f'x = tensor((2, 2), "float64", arange(1.0, 1.0))\ny = {api}(x)\n'
+    found = made(
+        api, scenarios=["reverse", "forward"], rule=f"{api.rpartition('.')[2]}Backward0", expected=expected, text=text, ordinary=True
+    )
+    return replace(found, verdict=replace(found.verdict, detail={"element": element}))
 
 
 COMPLEX = 'x = tensor((2,), "complex128", listed([0.5, 2.0]))\ny = torch.sin(x)\n'
@@ -116,6 +127,9 @@ ONE = [
         made(f"torch.{name}", "malformed", ["forward"], rule=f"{name}Backward0", text=option(name, "alpha=0.5"), symptom="a tangent of T")
         for name in ("add", "sub")
     ]),
+    ("derivatives by a triangle that neither function reads", [
+        unread(f"torch.{name}", "x[0, 1]") for name in ("cholesky_solve", "cholesky_inverse")
+    ]),
     ("deaths of functions that call one operator which dies", [
         made(f"jax.random.{name}", "timeout", oracle="process", target="jax", text=SAMPLE.format(name), rules=(*more, "random_gamma"))
         for name, *more in (("dirichlet", "exp"), ("gamma",), ("t", "erf_inv"), ("loggamma", "log"))
@@ -137,6 +151,14 @@ INFINITE = 'x = tensor((2,), "float64", listed([0.5, 2.0]))\ny = torch.nn.functi
 BESIDE = 'x = tensor((), "float64", full(0.5))\na = tensor((), "complex128", full(0.5), grad=False)\ny = torch.dist(x, a)\n'
 
 TWO = [
+    ("derivatives by two triangles", [unread("torch.cholesky_solve", "x[0, 1]"), unread("torch.cholesky_inverse", "x[1, 0]")]),
+    ("derivatives by a triangle of functions that have no more in common", [
+        unread("torch.cholesky_solve", "x[0, 1]"), unread("torch.linalg.solve_triangular", "x[0, 1]"),
+    ]),
+    ("derivatives by the diagonal", [unread("torch.cholesky_solve", "x[1, 1]"), unread("torch.cholesky_inverse", "x[1, 1]")]),
+    ("derivatives by a triangle that is read", [
+        unread("torch.cholesky_solve", "x[0, 1]", expected=0.5), unread("torch.cholesky_inverse", "x[0, 1]"),
+    ]),
     ("what is written over, and a formula that is wrong in another mode", [
         made("torch.linalg.eigh", "nonfinite", ["reverse-over-reverse"], "LinalgEighBackward0"),
         made("torch.linalg.eigh", "status", ["reverse-over-forward-over-forward"], "LinalgEighBackward0", subject="any at order 3",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 
 from gradfuzz.bugs.blame import given
@@ -25,6 +26,8 @@ FAMILY = 5
 FACTOR_DIGITS = 6
 # A complaint's subject where whoever calls is not to blame; it may say at which order.
 ANYBODY = "any"
+# An entry of a matrix, as verdicts name it.
+_ENTRY = re.compile(r"(?P<name>\w+)\[(?:\d+, )*(?P<row>\d+), (?P<column>\d+)\]")
 
 
 def subject(finding: Finding) -> str:
@@ -90,7 +93,8 @@ def ties(finding: Finding) -> Iterator[Key]:
 
     Where one mode refuses and no rule is on its books, the other mode ought to have refused as well: one check that is missing, whoever
     meets it. Functions of one family that are off by one factor under one option were written after each other, and so were tangents
-    that have another type under one option. A formula that writes over what its own derivative needs raises where the library notices it,
+    that have another type under one option. Functions whose names begin alike and that have a derivative by the triangle of a matrix which
+    neither reads forget the same. A formula that writes over what its own derivative needs raises where the library notices it,
     and is wrong where it does not.
     """
     verdict, options, cause = finding.verdict, _options(finding), own_cause(finding)[0]
@@ -102,6 +106,8 @@ def ties(finding: Finding) -> Iterator[Key]:
     if cause == "wrong" and options and (factor := _factor(verdict)):
         words = [word for word in subject(finding).split("_") if len(word) >= FAMILY]
         yield from ((finding.target, "factor", factor, options, word) for word in words)
+    if cause == "wrong" and (triangle := _unread(finding)):
+        yield finding.target, "unread", triangle, subject(finding).partition("_")[0]
     if verdict.kind == MALFORMED and options and not finding.mutates:
         yield finding.target, "option", options, verdict.symptom
     if cause == "way" or (cause == "says" and verdict.kind in (STATUS, INTERNAL)):
@@ -110,6 +116,17 @@ def ties(finding: Finding) -> Iterator[Key]:
     if cause == "way":
         gathering = (s.way for s in verdict.scenarios[:1] if names_of(finding.target).way(s.way).gathers)
         yield from ((finding.target, "gathered", way, str(outputs_differ(finding))) for way in gathering)
+
+
+def _unread(finding: Finding) -> str:
+    """The triangle of a matrix on which the output does not hang, where the derivative is said to by an entry of it; nothing elsewhere."""
+    verdict = finding.verdict
+    entry = _ENTRY.fullmatch(str(verdict.detail.get("element")))
+    recipe = finding.program.inputs.get(entry["name"]) if entry else None
+    if entry is None or recipe is None or verdict.kind != GRADIENT or verdict.expected != 0 or not verdict.actual:
+        return ""
+    row, column = int(entry["row"]), int(entry["column"])
+    return "" if row == column or recipe.shape[-1] != recipe.shape[-2] else "upper" if column > row else "lower"
 
 
 def outputs_differ(finding: Finding) -> bool:
@@ -145,7 +162,7 @@ def at_the_same_numbers(finding: Finding, shown: Severity) -> Iterator[Key]:
 
 def of_both(key: Key) -> bool:
     """Whether a key is as good as any of a finding's: two composites share no cause because they share a part."""
-    return key[1] in ("label", "says", "refused", "factor", "option", "overwritten", "kin", "plain", "far", "gathered")
+    return key[1] in ("label", "says", "refused", "factor", "option", "overwritten", "kin", "plain", "far", "gathered", "unread")
 
 
 def _without(said: str, name: str) -> str:
