@@ -30,6 +30,7 @@ def unread(api, element, expected=0.0):
     return replace(found, verdict=replace(found.verdict, detail={"element": element}))
 
 
+FAILED = "BackendCompilerFailed backend aot_eager raised"
 COMPLEX = 'x = tensor((2,), "complex128", listed([0.5, 2.0]))\ny = torch.sin(x)\n'
 ZERO = 'x = tensor((2,), "float64", full(0.0))\ny = torch.sin(x)\n'
 HUGE = 'x = tensor((2,), "float64", full(1e20))\ny = torch.sin(x)\n'
@@ -77,6 +78,13 @@ ONE = [
     ("one message with one reason, whichever formula meets it", [
         made(f"torch.{name}", "status", rule=f"{name.title()}Backward0", symptom="RuntimeError ZeroTensors are immutable Please do so")
         for name in ("dist", "where")
+    ]),
+    ("a branch whose gradients are views, in the two messages that there are", [
+        made(f"torch.{name}", "status", ["compiled-branched reverse"], rule=f"{name}Backward0", symptom=f"{FAILED} RuntimeError {said}")
+        for name, said in (
+            ("stack", "When merging two branches output in torch cond expected same storage_offset but got and"),
+            ("ifft2", "It seems one of cond s output stride is not a simple accumulative multiplication of sizes"),
+        )
     ]),
     ("an operator and what calls it, in one message", [
         made("torch.dist", "status", rule="DistBackward0", symptom="Error expected a tensor but got none"),
@@ -175,6 +183,13 @@ TWO = [
     ("two refusals", [
         made("torch.nn.SiLU", scenarios=["forward"], landscape=refused("silu does not support complex numbers.")),
         made("torch.nn.functional.gelu", scenarios=["forward"], landscape=refused("gelu does not support sparse tensors.")),
+    ]),
+    ("two messages that a compiler passes on", [
+        made(f"torch.{name}", "status", ["compiled-branched reverse"], rule=f"{name}Backward0", symptom=f"{FAILED} {said}")
+        for name, said in (
+            ("stack", "RuntimeError When merging two branches output in torch cond expected same storage_offset but got and"),
+            ("inv", "TypeError forward missing required positional argument tangents_token"),
+        )
     ]),
     ("a refusal beside rules of their own", [
         made(f"torch.{name}", scenarios=["reverse"], rule=f"{name}Backward0", landscape=refused("forward mode is not here yet", "forward"))

@@ -72,6 +72,18 @@ def test_other_numbers_and_types_in_a_message_are_the_same_finding():
     assert finding_key("torch.add", "", verdict(oracle="status", symptom=other)) not in keys
 
 
+def test_what_a_compiler_passes_on_is_told_by_what_was_raised_inside():
+    refusals = TorchRefusals(homes()["torch"].data("refusals"))
+    passed_on = "backend='aot_eager' raised:\n{}\n\nSet TORCHDYNAMO_VERBOSE=1 for the internal stack trace"
+    said = [
+        refusals.classify(RuntimeError(passed_on.format(m))).symptom
+        for m in ("TypeError: no token", "ValueError: no shape", "TypeError: no token")
+    ]
+    assert said[0] == said[2] != said[1] and said[0].endswith("raised TypeError no token")
+    carries = [f"types must be equal, but they differ:\n  * the carry of {name} has another type" for name in ("f", "g")]
+    assert len({refusals.classify(TypeError(m)).symptom for m in carries}) == 1
+
+
 def test_other_kinds_orders_and_scenarios_are_other_findings():
     keys = {
         finding_key("torch.add", "", verdict(kind=k, order=o, scenarios=[s]))
