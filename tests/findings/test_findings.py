@@ -231,6 +231,14 @@ DOMAINS = [
 ]  # fmt: skip
 
 
+def test_scores_beside_which_the_logarithm_of_their_sum_is_lost_are_known():
+    api = "torch.nn.functional.scaled_dot_product_attention"
+    text = 'q = tensor((1, 1, 1, 4), "float64", full({}))\nv = tensor((1, 1, 1, 4), "float64", full(2.0))\ny = {}(q, v, v)\n'
+    programs = [parse(text.format(size, api), language_for("torch")) for size in (2.0, 1e20)]
+    given = [label_for("torch", api, "", verdict(kind="gradient"), program) for program in programs]
+    assert given[0] is None and given[1] is not None and given[1].label == "known"
+
+
 @pytest.mark.parametrize("target, api, inside, beyond, kind", DOMAINS, ids=[row[1] for row in DOMAINS])
 def test_a_label_about_a_domain_is_given_outside_it_and_not_at_its_edge(target, api, inside, beyond, kind):
     programs = [parse(text, language_for(target)) for text in (inside, beyond)]
