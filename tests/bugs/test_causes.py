@@ -1,5 +1,7 @@
 """Findings of one cause are one bug, whatever names, orders and modes they were met under; findings of two causes are two."""
 
+from dataclasses import replace
+
 import pytest
 
 from gradfuzz.bugs.bug import bugs_of, find_bug
@@ -19,6 +21,16 @@ def refused(said, mode="reverse"):
     return Landscape({}, {}, {mode: said})
 
 
+def unread(api, element, expected=0.0):
+    """A gradient by an entry of a square matrix; where none is expected, the function does not read it."""
+    text = f'x = tensor((2, 2), "float64", arange(1.0, 1.0))\ny = {api}(x)\n'
+    found = made(
+        api, scenarios=["reverse", "forward"], rule=f"{api.rpartition('.')[2]}Backward0", expected=expected, text=text, ordinary=True
+    )
+    return replace(found, verdict=replace(found.verdict, detail={"element": element}))
+
+
+FAILED = "BackendCompilerFailed backend aot_eager raised"
 COMPLEX = 'x = tensor((2,), "complex128", listed([0.5, 2.0]))\ny = torch.sin(x)\n'
 ZERO = 'x = tensor((2,), "float64", full(0.0))\ny = torch.sin(x)\n'
 HUGE = 'x = tensor((2,), "float64", full(1e20))\ny = torch.sin(x)\n'
@@ -66,6 +78,13 @@ ONE = [
     ("one message with one reason, whichever formula meets it", [
         made(f"torch.{name}", "status", rule=f"{name.title()}Backward0", symptom="RuntimeError ZeroTensors are immutable Please do so")
         for name in ("dist", "where")
+    ]),
+    ("a branch whose gradients are views, in the two messages that there are", [
+        made(f"torch.{name}", "status", ["compiled-branched reverse"], rule=f"{name}Backward0", symptom=f"{FAILED} RuntimeError {said}")
+        for name, said in (
+            ("stack", "When merging two branches output in torch cond expected same storage_offset but got and"),
+            ("ifft2", "It seems one of cond s output stride is not a simple accumulative multiplication of sizes"),
+        )
     ]),
     ("an operator and what calls it, in one message", [
         made("torch.dist", "status", rule="DistBackward0", symptom="Error expected a tensor but got none"),
@@ -116,6 +135,9 @@ ONE = [
         made(f"torch.{name}", "malformed", ["forward"], rule=f"{name}Backward0", text=option(name, "alpha=0.5"), symptom="a tangent of T")
         for name in ("add", "sub")
     ]),
+    ("derivatives by a triangle that neither function reads", [
+        unread(f"torch.{name}", "x[0, 1]") for name in ("cholesky_solve", "cholesky_inverse")
+    ]),
     ("deaths of functions that call one operator which dies", [
         made(f"jax.random.{name}", "timeout", oracle="process", target="jax", text=SAMPLE.format(name), rules=(*more, "random_gamma"))
         for name, *more in (("dirichlet", "exp"), ("gamma",), ("t", "erf_inv"), ("loggamma", "log"))
@@ -137,6 +159,14 @@ INFINITE = 'x = tensor((2,), "float64", listed([0.5, 2.0]))\ny = torch.nn.functi
 BESIDE = 'x = tensor((), "float64", full(0.5))\na = tensor((), "complex128", full(0.5), grad=False)\ny = torch.dist(x, a)\n'
 
 TWO = [
+    ("derivatives by two triangles", [unread("torch.cholesky_solve", "x[0, 1]"), unread("torch.cholesky_inverse", "x[1, 0]")]),
+    ("derivatives by a triangle of functions that have no more in common", [
+        unread("torch.cholesky_solve", "x[0, 1]"), unread("torch.linalg.solve_triangular", "x[0, 1]"),
+    ]),
+    ("derivatives by the diagonal", [unread("torch.cholesky_solve", "x[1, 1]"), unread("torch.cholesky_inverse", "x[1, 1]")]),
+    ("derivatives by a triangle that is read", [
+        unread("torch.cholesky_solve", "x[0, 1]", expected=0.5), unread("torch.cholesky_inverse", "x[0, 1]"),
+    ]),
     ("what is written over, and a formula that is wrong in another mode", [
         made("torch.linalg.eigh", "nonfinite", ["reverse-over-reverse"], "LinalgEighBackward0"),
         made("torch.linalg.eigh", "status", ["reverse-over-forward-over-forward"], "LinalgEighBackward0", subject="any at order 3",
@@ -153,6 +183,13 @@ TWO = [
     ("two refusals", [
         made("torch.nn.SiLU", scenarios=["forward"], landscape=refused("silu does not support complex numbers.")),
         made("torch.nn.functional.gelu", scenarios=["forward"], landscape=refused("gelu does not support sparse tensors.")),
+    ]),
+    ("two messages that a compiler passes on", [
+        made(f"torch.{name}", "status", ["compiled-branched reverse"], rule=f"{name}Backward0", symptom=f"{FAILED} {said}")
+        for name, said in (
+            ("stack", "RuntimeError When merging two branches output in torch cond expected same storage_offset but got and"),
+            ("inv", "TypeError forward missing required positional argument tangents_token"),
+        )
     ]),
     ("a refusal beside rules of their own", [
         made(f"torch.{name}", scenarios=["reverse"], rule=f"{name}Backward0", landscape=refused("forward mode is not here yet", "forward"))

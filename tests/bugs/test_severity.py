@@ -86,7 +86,16 @@ CASES = [
     ("edge", "an infinite argument", made(kind="nonfinite", text=at(call='torch.nn.functional.softplus(x, beta=float("inf"))'))),
     ("edge", "passed twice", made(kind="nonfinite", scenarios=["reverse-over-reverse"], text=at(call="torch.dist(x, x)"))),
     ("edge", "a tolerance is differentiated", made(ordinary=True, text=at(call="torch.linalg.pinv(x, atol=x)"))),
-    ("silent", "", made(text=at(call="torch.linalg.pinv(x, atol=0.5)"))),
+    ("region", "within the reach of atol of 0.5", made(ordinary=True, text=at(call="torch.linalg.pinv(x, atol=0.5)"))),
+    ("region", "within the reach of eps of 0.5", made(ordinary=True, text=at(call="torch.cosine_similarity(x, x, eps=0.5)"))),
+    ("silent", "", made(ordinary=True, text=at(call="torch.cosine_similarity(x, x, eps=1e-08)"))),
+    ("loud", "", made(kind="status", symptom="no such size", ordinary=True, text=at(call="torch.cosine_similarity(x, x, eps=0.5)"))),
+    ("point", "where an argument is zero", made(kind="nonfinite", ordinary=True, text=at(call="torch.pow(0.0, x)"))),
+    ("loud", "", made(kind="nonfinite", ordinary=True, text=at(call="torch.pow(2.0, x)"))),
+    ("loud", "", made(kind="nonfinite", ordinary=True, text=at(call="torch.cumsum(x, 0)"))),  # a dimension
+    ("silent", "", made(ordinary=True, text=at(call="torch.pow(0.0, x)"))),  # a wrong number is shrunk towards zero
+    ("region", "huge", made(ordinary=True, text=at(more='i = tensor((2,), "int64", full(7e19))\n', call="torch.atan2(i, x)"))),
+    ("silent", "", made(ordinary=True, text=at(more=INDEX))),
     ("silent", "", made(text=at(call="torch.linalg.pinv(x, rtol=a)", more=BESIDE.format("float64")))),
     ("edge", "undocumented: scale", made(hidden=("scale",))),
     ("region", "for a negated view", made(text=at(values="listed([0.5, 2.0]), layout=\"negated\""))),

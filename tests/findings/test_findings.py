@@ -72,6 +72,18 @@ def test_other_numbers_and_types_in_a_message_are_the_same_finding():
     assert finding_key("torch.add", "", verdict(oracle="status", symptom=other)) not in keys
 
 
+def test_what_a_compiler_passes_on_is_told_by_what_was_raised_inside():
+    refusals = TorchRefusals(homes()["torch"].data("refusals"))
+    passed_on = "backend='aot_eager' raised:\n{}\n\nSet TORCHDYNAMO_VERBOSE=1 for the internal stack trace"
+    said = [
+        refusals.classify(RuntimeError(passed_on.format(m))).symptom
+        for m in ("TypeError: no token", "ValueError: no shape", "TypeError: no token")
+    ]
+    assert said[0] == said[2] != said[1] and said[0].endswith("raised TypeError no token")
+    carries = [f"types must be equal, but they differ:\n  * the carry of {name} has another type" for name in ("f", "g")]
+    assert len({refusals.classify(TypeError(m)).symptom for m in carries}) == 1
+
+
 def test_other_kinds_orders_and_scenarios_are_other_findings():
     keys = {
         finding_key("torch.add", "", verdict(kind=k, order=o, scenarios=[s]))
@@ -217,6 +229,14 @@ DOMAINS = [
      "x = tensor((), \"float64\", full(0.5))\ny = jax.lax.clamp(2.0, x, 1.0)\n", "gradient"),
     ("torch", "torch.scatter", SCATTER.format("0, 2"), SCATTER.format("2, 2"), "gradient"),
 ]  # fmt: skip
+
+
+def test_scores_beside_which_the_logarithm_of_their_sum_is_lost_are_known():
+    api = "torch.nn.functional.scaled_dot_product_attention"
+    text = 'q = tensor((1, 1, 1, 4), "float64", full({}))\nv = tensor((1, 1, 1, 4), "float64", full(2.0))\ny = {}(q, v, v)\n'
+    programs = [parse(text.format(size, api), language_for("torch")) for size in (2.0, 1e20)]
+    given = [label_for("torch", api, "", verdict(kind="gradient"), program) for program in programs]
+    assert given[0] is None and given[1] is not None and given[1].label == "known"
 
 
 @pytest.mark.parametrize("target, api, inside, beyond, kind", DOMAINS, ids=[row[1] for row in DOMAINS])

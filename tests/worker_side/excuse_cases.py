@@ -1,7 +1,7 @@
 """Functions with their derivatives, right and wrong, and what each excuse is for: what the tests of excuses share."""
 
 import numpy as np
-from numpy_library import ManyTarget, NumpyTarget
+from numpy_library import ManyTarget, NumpyTarget, Solver, Viewing
 
 from gradfuzz.oracles.check import Options, examine
 from gradfuzz.oracles.evidence.broken import Broken
@@ -148,6 +148,27 @@ def in_thirds(x, a):
     return [np.eye(x.size) * 3 * (a[0] / 3 - a[1] / 3)]
 
 
+def solved(x, tol):
+    """Up to a tolerance, and in steps that hang on it."""
+    return np.sin(x) + tol * np.sin(3 * x)
+
+
+def solved_slope(x, tol):
+    """Solved for as well, up to the same tolerance."""
+    return np.cos(x) + tol * np.cos(5 * x)
+
+
+def lengths(x):
+    """Of a row, and of what two rows differ by."""
+    return np.sin(x[0]) + np.sqrt(((x[0] - x[1]) ** 2).sum())
+
+
+def no_number(x):
+    return [np.full((x.shape[1], x.size), np.nan)]
+
+
+VIEW = 'x = tensor((2, 3), "float64", listed([0.4, 1.3, 0.7]), layout="expanded")\ny = torch.sin(x)\n'
+STOPS = 'x = tensor((3,), "float64", listed([0.4, 1.3, 0.7]))\ny = torch.sin(x, tol=0.0001)\n'
 CANCEL = (
     'x = tensor((2,), "float64", listed([0.7, 1.3]))\n'
     'a = tensor((2,), "float64", listed([10000000001.0, 10000000000.0]), grad=False)\ny = torch.mul(x, a)\n'
@@ -182,6 +203,8 @@ PAIRS = {
                         (NumpyTarget(amplified, in_thirds, reverse_factor=1 + 1e-3), CANCEL)),
     "gauge": ((ManyTarget(eigen, eigen_tangents), MATRICES), (ManyTarget(eigen, other_sign), MATRICES)),
     "saturated": ((library(fresnel, fresnel_slope), [1.1e5, 2.3e5]), (library(lambda x: np.clip(x, -1, 1), np.ones_like), [1.1e5, 2.3e5])),
+    "slices": ((Viewing(lengths, no_number), VIEW), (Viewing(lambda x: np.sin(x[0]) + x[1] ** 2, no_number), VIEW)),
+    "own tolerance": ((Solver(solved, solved_slope), STOPS), (Solver(solved, solved_slope, reverse_factor=1.001), STOPS)),
     "domain": ((library(np.tanh, lambda x: np.nan * x), [np.inf]), (library(np.tanh, lambda x: np.nan * x), [1.0])),
     "noisy": ((library(lambda x: 1e17 + x, lambda x: np.nan * x), [1e4]), (library(lambda x: 1e3 + x, lambda x: np.nan * x), [1e4])),
     "too steep": ((library(lambda x: 1e305 * x, lambda x: np.nan * x), [0.1]), (library(lambda x: 1e3 * x, lambda x: np.nan * x), [0.1])),

@@ -77,6 +77,31 @@ class NumpyTarget:
         return Refusal(kind, str(error), str(error))
 
 
+class Viewing(NumpyTarget):
+    """Knows of views whose slices are one in memory: directions keep them so."""
+
+    def point(self, program, arrays=None):
+        point = super().point(program, arrays)
+        point.structures = [recipe.kept for recipe in program.inputs.values() if recipe.differentiable]
+        return point
+
+
+class Solver(NumpyTarget):
+    """A function of an array and a tolerance, elementwise, and its slope, likewise; the Program's call says which tolerance."""
+
+    def __init__(self, f, slope, **factors):
+        super().__init__(f, **factors)
+        self.slope = slope
+
+    def point(self, program, arrays=None):
+        tol = next(value for call in program.calls() for name, value in call.kwargs if name == "tol")
+        solved = NumpyTarget(lambda x: self.f(x, tol), lambda x: [np.diag(self.slope(x, tol))], self.reverse_factor, self.forward_factor)
+        return solved.point(program, arrays)
+
+    def parameters(self, func):
+        return []
+
+
 class ManyPoint(NumpyPoint):
     """F with several outputs, and their tangents."""
 

@@ -7,6 +7,7 @@ from excuse_cases import (
     PAIRS,
     eigen,
     eigen_tangents,
+    folded,
     fresnel,
     fresnel_slope,
     library,
@@ -267,6 +268,24 @@ def test_whole_numbers_are_weighed_output_by_output(divisors):
         assert seen(ManyTarget(beside, tangents(4.0)), text, options).findings
 
 
+@pytest.mark.parametrize("salt", range(6))
+def test_a_remainder_that_moves_by_chance_has_no_part_in_what_is_disputed(salt):
+    """Divided twice: the second remainder is of a number that has no digits left for it, and rises by nothing over any step. One that
+    rises as much as is disputed is judged."""
+
+    def twice(x):
+        first = np.floor_divide(x, 2.0)
+        return [np.floor_divide(first, 3.7), np.remainder(x, 2.0), np.remainder(first, 3.7)]
+
+    def tangents(xs, us):
+        return [0 * us[0], us[0], 0 * us[0]]
+
+    numbers, options = [3.1e19, -4.7e19, 8.3e18], Options(order=1, salt=salt)
+    assert not seen(ManyTarget(twice, tangents), numbers, options).findings
+    steeper = ManyTarget(lambda x: [*twice(x)[:2], twice(x)[2] + x / 1024], tangents)
+    assert seen(steeper, [5.1e15, -4.7e15], options).findings
+
+
 def cusp(x):
     """Steeper and steeper towards zero; beside one, steps of 1e-17 are lost."""
     return 1.0 + np.abs(x) ** 0.9
@@ -338,6 +357,49 @@ def test_a_cusp_has_no_slope_though_those_of_its_sides_cancel(power):
         for numbers in ([0.0], [0.0, 0.4, -1.0]):
             assert not seen(ManyTarget(lambda x: [sharp(x)], tangents), numbers, options).findings
         assert seen(ManyTarget(lambda x: [sharp(x)], broken), [0.0, 0.4, -1.0], options).findings
+
+
+@pytest.mark.parametrize("offset", [0.0, 300.0, -2e4])
+def test_a_slope_that_changes_by_the_same_from_step_to_step_is_not_known(offset):
+    """Of x·log(x) at the end of its domain, whatever is added to it. NaN at an end where the slope is known is a finding."""
+
+    def entropy(x):
+        return np.where(x > 0, x * np.log(np.where(x > 0, x, 1.0)) + offset * x, np.where(x == 0, 0.0, np.nan))
+
+    def entropy_slope(x):
+        return np.where(x == 0, np.nan, np.log(np.where(x > 0, x, 1.0)) + 1.0 + offset)
+
+    def power(x):
+        return np.where(x >= 0, np.where(x >= 0, x, 0.0) ** 1.2 + offset * x + 3 * x, np.nan)
+
+    for salt in range(6):
+        options = Options(order=1, salt=salt)
+        assert not seen(library(entropy, entropy_slope), [0.0, 0.5], options).findings
+        assert seen(library(power, lambda x: np.where(x == 0, np.nan, 1.2 * x**0.2 + offset + 3)), [0.0, 0.5], options).findings
+
+
+def eigenvalues(x):
+    return [np.linalg.eigvals(x).real]
+
+
+def by_vectors(xs, us):
+    """As libraries have it: of equal eigenvalues the vectors are all but parallel, and what they are divided by is a rounding."""
+    if np.ptp(xs[0]) == 0:
+        return [1e15 * us[0][:, 1]]
+    vectors = np.linalg.eig(xs[0])[1]
+    return [np.linalg.solve(vectors, us[0] @ vectors).diagonal().real.copy()]
+
+
+def test_equal_eigenvalues_have_no_derivative_and_what_is_said_of_them_may_be_anything():
+    """Of a matrix of equal numbers all but one are zero. Where they differ a wrong derivative is wrong, and so is one of any size where
+    slopes do not add up and have a bound."""
+    equal = 'x = tensor((4, 4), "float64", full(0.3))\ny = torch.sin(x)\n'
+    apart = 'x = tensor((3, 3), "float64", listed([1.0, 0.2, 0.3, 0.1, 2.0, 0.4, 0.5, 0.1, 3.5]))\ny = torch.sin(x)\n'
+    for salt in range(8):
+        options = Options(order=1, salt=salt)
+        assert not seen(ManyTarget(eigenvalues, by_vectors), equal, options).findings
+        assert seen(ManyTarget(eigenvalues, by_vectors, reverse_factor=1.5), apart, options).findings
+        assert seen(NumpyTarget(folded, lambda x: [np.array([[1e15, 0.4]])]), [0.0, 0.0], options).findings
 
 
 SCORES = (

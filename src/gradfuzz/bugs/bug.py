@@ -11,9 +11,11 @@ from itertools import zip_longest
 from typing import Any
 
 from gradfuzz.bugs.blame import calls
-from gradfuzz.bugs.cause import causes, follows, gathered, run_together, subject
+from gradfuzz.bugs.cause import gathered
 from gradfuzz.bugs.circumstances import circumstances
+from gradfuzz.bugs.formula import follows
 from gradfuzz.bugs.judgements import BY_DESIGN, REAL, Judgement, place
+from gradfuzz.bugs.keys import causes, run_together, subject
 from gradfuzz.bugs.names import names_of
 from gradfuzz.bugs.severity import DOCUMENTED, EDGE, GRADES, Severity, as_shown, modes_disagree, next_to_nothing, reverse, severity, silent
 from gradfuzz.errors import StoreError

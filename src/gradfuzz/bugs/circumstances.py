@@ -29,6 +29,9 @@ VIEWS = ("negated", "conjugated", "expanded")
 HALVES = ("float16", "bfloat16")
 # Parameters that say how close is close enough: results jump with them, or do not move at all, and nobody fits them.
 TOLERANCES = ("atol", "rtol", "tol", "rcond")
+# These, and what keeps a quotient away from zero, are small. One that must be larger than this to show a bug has ordinary numbers
+# within its reach.
+GUARDS, LARGEST_GUARD = (*TOLERANCES, "eps", "epsilon"), 1e-2
 # Parameters that say where the parts of something begin, one after the other.
 BEGINNINGS = ("offsets", "splits", "row_splits", "crow_indices", "ccol_indices")
 # How libraries complain about nothing, about types, and about an index.
@@ -70,6 +73,8 @@ class Circumstances:
     special: bool = False  # all that is differentiated is exactly zero, or infinite
     zeros: bool = False  # zeros or equal numbers are among the inputs: points that functions are special at
     option: str = ""  # an argument that is huge or tiny
+    guard: str = ""  # a tolerance, or what keeps a quotient away from zero, that numbers of order one are not large beside
+    nothing: bool = False  # an argument is exactly zero, and it is no whole number, which counts
     endless: bool = False  # an argument is infinite
     norm: bool = False  # and may well be: every one that is, is the order of a norm
     twice: bool = False  # one tensor is passed twice to a call
@@ -88,6 +93,8 @@ def circumstances(finding: Finding) -> Circumstances:
     program = finding.program
     inputs = {} if finding.ordinary else program.inputs
     numbers = {name: _numbers(recipe) for name, recipe in inputs.items()}
+    # Whole numbers are the same at all neighbours.
+    whole = np.abs(np.concatenate([_numbers(r).astype(np.float64).ravel() for r in program.inputs.values() if r.discrete] or [np.zeros(1)]))
     floating = [n for name, n in numbers.items() if inputs[name].dtype not in DISCRETE]
     moving = [n for name, n in numbers.items() if inputs[name].differentiable and n.size] or floating
     options = list(_options(program))
@@ -105,12 +112,14 @@ def circumstances(finding: Finding) -> Circumstances:
         whole=bool(_ABOUT_TYPES.search(said)) and (_asks_for_integers(finding) or _odd_numbers(program.inputs)),
         low=_low(inputs),
         infinite=any(bool(np.isinf(n).any()) for n in floating),
-        extreme=bool(((sizes < SMALLEST) | (sizes > LARGEST)).any()),
+        extreme=bool(((sizes < SMALLEST) | (sizes > LARGEST)).any()) or bool((whole > FARTHEST).any()),
         huge=bool((sizes > LARGEST).any()) and not bool((sizes < SMALLEST).any()),
-        far=sum(bool(((sizes < 1 / bound) | (sizes > bound)).any()) for bound in (LARGEST, FARTHEST)),
+        far=2 if bool((whole > FARTHEST).any()) else sum(bool(((sizes < 1 / b) | (sizes > b)).any()) for b in (LARGEST, FARTHEST)),
         special=bool(moving) and all(bool(((n == 0) | np.isinf(n)).all()) for n in moving),
         zeros=any(bool((n == 0).any()) or len(np.unique(n)) < n.size for n in floating),
         option=next((str(o) for o, call, order in options if _odd(o) or (order and _odd_order(o, call))), ""),
+        guard=next((f"{name} of {value:g}" for name, value in _guards(program) if value > LARGEST_GUARD), ""),
+        nothing=any(isinstance(o, float) and o == 0 for o, _, _ in options),
         endless=any(np.isinf(o) for o, _, _ in options),
         norm=all(order for o, _, order in options if np.isinf(o)),
         twice=any(len(set(names)) < len(names) for names in map(_passed, program.calls())),
@@ -131,6 +140,11 @@ def _tolerances(program: Program) -> Iterator[str]:
     """The inputs that are given as tolerances; what was computed from one may well be a number that belongs there."""
     for call in program.calls():
         yield from (v.name for name, v in call.kwargs if name in TOLERANCES and isinstance(v, Ref) and v.name in program.inputs)
+
+
+def _guards(program: Program) -> Iterator[tuple[str, float]]:
+    """Tolerances and their like that calls are given as numbers."""
+    return ((name, v) for call in program.calls() for name, v in call.kwargs if name in GUARDS and isinstance(v, float) and np.isfinite(v))
 
 
 def _backwards(program: Program) -> Iterator[str]:

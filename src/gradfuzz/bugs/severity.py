@@ -117,10 +117,14 @@ def as_shown(finding: Finding, seen: Circumstances | None = None) -> Severity:
         return Severity(POINT, "at a kink")
     if kind == NONFINITE and (seen.special or seen.infinite):
         return Severity(POINT, "where all that is differentiated is zero or infinite")
+    if kind == NONFINITE and seen.nothing:
+        return Severity(POINT, "where an argument is zero")
     if seen.infinite or seen.endless:
         return Severity(POINT, "beside an infinity")
     if seen.extreme:
         return Severity(REGION, "huge or tiny numbers")
+    if seen.guard and kind not in _ERRORS:
+        return Severity(REGION, f"within the reach of {seen.guard}")
     if seen.low:
         return Severity(REGION, f"seen in {seen.low}")
     if seen.mixed:

@@ -42,6 +42,9 @@ STEP_UNITS = 2.0
 # that is steeper grows faster; below the smallest factor a logarithm could not be told from a slope that settles slowly.
 GROWING_RUNGS = 5
 GROWTH = 1.5
+# So have slopes that change by the same amount from rung to rung, as those of x·log(x) do: those of a power that settles change by less and
+# less, and be it by a twentieth.
+DRIFT = 0.05
 # One-sided slopes are known to this part of themselves: they are extrapolated once.
 SIDES_KNOWN = 1e-2
 STEADY = 0.25
@@ -114,7 +117,7 @@ class Estimate:
 
     @cached_property
     def diverging(self) -> Array:
-        """Components whose slopes keep growing by a steady factor towards the finest steps: no limit, whatever coarser ones say."""
+        """Components whose slopes keep growing, by a steady factor or amount, towards the finest steps: there is no limit."""
         return _diverging(*(np.stack(rows) for rows in zip(*self.rungs))) if self.rungs else np.zeros((), bool)
 
     def matches(self, number: float, gap: float) -> int:
@@ -251,12 +254,13 @@ def _one_sided(slopes: Array, floors: Array) -> Side | None:
 
 
 def _diverging(slopes: Array, floors: Array) -> Array:
-    """Of each component: whether its slopes keep growing by a steady factor over the finest rungs."""
+    """Of each component: whether its slopes keep growing by a steady factor, or changing by a steady amount, over the finest rungs."""
     if len(slopes) < GROWING_RUNGS:
         return np.zeros(slopes.shape[1:], bool)
     with np.errstate(all="ignore"):
-        last = np.abs(slopes[-GROWING_RUNGS:])
-        ratios = last[1:] / last[:-1]
+        last, changes = np.abs(slopes[-GROWING_RUNGS:]), np.diff(slopes[-GROWING_RUNGS:], axis=0)
+        ratios, shrinking = last[1:] / last[:-1], changes[1:] / changes[:-1]
         seen = (last > 4 * floors[-GROWING_RUNGS:]).all(axis=0)
         steady = (ratios.max(axis=0) - ratios.min(axis=0)) <= STEADY * ratios.min(axis=0)
-        return np.asarray(seen & steady & (ratios.min(axis=0) > GROWTH))
+        drifts = (np.abs(changes) > 4 * floors[1 - GROWING_RUNGS :]).all(axis=0) & (np.abs(shrinking - 1) <= DRIFT).all(axis=0)
+        return np.asarray((seen & steady & (ratios.min(axis=0) > GROWTH)) | drifts)

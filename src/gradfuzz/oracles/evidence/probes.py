@@ -61,8 +61,10 @@ ADDED_STEPS, STAYS = (2.0**-10, 2.0**-14), 0.2
 STRAIGHT = 1e-2
 # A lack that matters is as large as what is disputed, or nearly.
 SHARE = 0.1
-# Slopes that grow by this over NEARBY have no bound; a few points show it.
+# Slopes that grow by this over NEARBY have no bound; a few points show it. So does what grows as much over the second half of so many
+# halvings of the way from one of these points to the next: a root or a jump does, a bend does not.
 GROWS, FEW = 10.0, 12
+HALVINGS = 20
 
 
 @dataclass(frozen=True)
@@ -306,12 +308,50 @@ def _grain(trial: Trial) -> float:
 
 
 def unbounded_nearby(suspect: Suspect) -> bool:
-    """Whether slopes grow as the points come nearer: at the point itself no derivative is left to choose."""
+    """Whether slopes grow as the points come nearer, or have no bound between them: at the point itself none is left to choose."""
     far, near = (
         max((abs(s.value) - s.noise for s in itertools.islice(_around(suspect, distance, DOUBLE_UNIT), FEW)), default=0.0)
         for distance in NEARBY
     )
-    return near > GROWS * max(far, 0.0)
+    return near > GROWS * max(far, 0.0) or _breaks_nearby(suspect)
+
+
+def _breaks_nearby(suspect: Suspect) -> bool:
+    """Whether the function has roots or jumps between points nearby: halving the way between two, and going on with the half over which
+    it moves more, it becomes steeper and steeper.
+
+    The eigenvalues of a matrix move by a root wherever two of them meet, and about one at which several are equal that is everywhere.
+    """
+    trial, distance = suspect.trial, NEARBY[0]
+    if trial.epsilon > DOUBLE_UNIT:
+        return False
+
+    def value(point: list[Array]) -> Array:
+        return trial.components(trial.attempt(DIRECT, (), Vec([np.asarray(distance * a) for a in point]), 1.0))
+
+    with np.errstate(all="ignore"):
+        for index in range(1, FEW):
+            start, end = trial.direction(index).arrays, trial.direction(index + 1).arrays
+            if _steeper_and_steeper(start, end, value):
+                return True
+    return False
+
+
+def _steeper_and_steeper(start: list[Array], end: list[Array], value: Callable[[list[Array]], Array]) -> bool:
+    ends, values, moved = [start, end], [value(start), value(end)], []
+    for _ in range(HALVINGS):
+        middle = [(a + b) / 2 for a, b in zip(*ends)]
+        here = value(middle)
+        if not values[0].shape == here.shape == values[1].shape:
+            return False
+        parts = [float(np.abs(here - v).sum()) for v in values]
+        if not np.isfinite(parts).all():
+            return False
+        side = int(np.argmax(parts))
+        ends, values = [ends[side], middle], [values[side], here]
+        moved.append(parts[side])
+    seen = moved[-1] > NOISE * DOUBLE_UNIT * float(np.abs(values[0]).sum())
+    return seen and moved[-1] * 2 ** (HALVINGS // 2) > GROWS * moved[HALVINGS // 2 - 1]
 
 
 def _among(suspect: Suspect, distance: float, unit: float) -> bool:

@@ -18,7 +18,7 @@ from gradfuzz.targets.base.scenario import Scenario
 
 # From here on a double has three bits of fraction and soon none: rounding and truncation look like the identity.
 WHOLE = 2.0**49
-# Outputs are asked about one by one, so many at most. One is off by more than this part of itself.
+# Outputs are asked about one by one, so many at most. One is off by more than this part of itself, and of what is disputed.
 MOST = 64
 OFF = 1e-3
 
@@ -52,7 +52,9 @@ def _of_whole_outputs(suspect: Suspect, scenario: Scenario) -> bool:
         slopes = (ends[0] - ends[1]) / (longer[0] - longer[1])
         far, near = np.max([np.abs(end - here) for end in ends], axis=0), np.median([np.abs(end - here) for end in close], axis=0)
     numbers = np.array([line.number_of(scenario, cast(Vec, line.weights(np.arange(here.size) == k))) for k in range(here.size)])
-    wrong = ~(np.abs(numbers - slopes) <= OFF * np.maximum(np.abs(numbers), np.abs(slopes)))
+    gaps = np.abs(numbers - slopes)
+    # A remainder of a quotient rises by chance over any step: by nothing, beside what is disputed.
+    wrong = ~(gaps <= OFF * np.maximum(np.maximum(np.abs(numbers), np.abs(slopes)), suspect.gap / here.size))
     excused = ((numbers == 0) & (outputs >= WHOLE)) | ((np.abs(numbers) * unit > far) & (whole | (near > FRAYED * far)))
     return bool(wrong.any() and excused[wrong].all())
 

@@ -13,6 +13,7 @@ from gradfuzz.targets.base.protocol import Refusal
 SYMPTOM = 140
 OUTSIDE = "outside"  # the kind of what the gate refuses, or what is larger than a Program may be
 NO_FINDING = ("unsupported", "invalid", OUTSIDE)  # nobody asks what tells these apart
+_PASSED_ON = re.compile(r"\braised:\s*$")
 _NOT_WORDS = re.compile(r"[^A-Za-z_]+")
 # Names of element types: the same complaint about another type is the same complaint. A library may spell them in more ways.
 _TYPES = r"\b(B?[Ff]loat|[Dd]ouble|[Hh]alf|[Cc]omplex\w*|[Ii]nt|[Ll]ong|[Bb]ool|[Bb]yte|[Cc]har|[Ss]hort)(\d*)\b"
@@ -38,7 +39,7 @@ class Refusals:
 
     def with_symptom(self, refusal: Refusal) -> Refusal:
         """The refusal with its message as far as it tells bugs apart."""
-        return replace(refusal, symptom=symptom_of(self._types.sub("T", refusal.message.split("\n")[0])))
+        return replace(refusal, symptom=symptom_of(self._types.sub("T", _head(refusal.message))))
 
     def _read(self, error: BaseException, message: str, named: str) -> Refusal:
         said = named or message
@@ -52,6 +53,12 @@ class Refusals:
             if pattern.search(said):
                 return Refusal(kind, said, names_fault=names_fault)
         return Refusal("error", named or f"{type(error).__name__}: {message}")
+
+
+def _head(message: str) -> str:
+    """The first line; with the next one where it tells of what somebody else has raised, as a compiler's does of its backend."""
+    first, _, rest = message.partition("\n")
+    return f"{first} {rest.lstrip().split(chr(10))[0]}" if _PASSED_ON.search(first) else first
 
 
 def symptom_of(message: str) -> str:
