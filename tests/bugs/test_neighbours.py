@@ -63,6 +63,7 @@ def confirmed(target, text, kind):
 
 @pytest.mark.parametrize("text, kind, ordinary", [
     ('x = tensor((2,), "float64", full(3.0))\ny = planted_torch.wrong_backward(x)\n', "gradient", True),
+    ('x = tensor((3,), "float64", listed([2.0, 3.0, 4.0]))\ny = torch.nextafter(x, x)\n', "gradient", False),
     ('x = tensor((), "float64", full(0.0))\nz = torch.mul(x, x)\nw = torch.mul(z, z)\ny = torch.sqrt(w)\n', "nonfinite", False),
 ])  # fmt: skip
 def test_a_bug_is_looked_for_at_ordinary_numbers(torch_target, text, kind, ordinary):
@@ -73,6 +74,13 @@ def test_two_inputs_are_now_the_one_larger_and_now_the_other():
     text = 'x = tensor((), "float64", full(0.0))\na = tensor((), "float64", full(0.0))\ny = torch.clip(x, a)\n'
     found = [[float(materialise(r)) for r in p.inputs.values()] for p in neighbours(parse(text, language_for("torch")))]
     assert {x < a for x, a in found} == {True, False}
+
+
+def test_what_stands_in_two_places_is_two_tensors_of_ordinary_numbers():
+    """Equal arguments are a point that functions are special at, and no numbers that people have by chance."""
+    text = 'x = tensor((2,), "float64", full(3.0))\ny = torch.addcmul(x, x, x)\n'
+    for neighbour in neighbours(parse(text, language_for("torch"))):
+        assert len(neighbour.inputs) == 3 and len({tuple(materialise(r)) for r in neighbour.inputs.values()}) == 3
 
 
 def test_labels_stay_what_they_are():

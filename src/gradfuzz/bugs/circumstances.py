@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -65,13 +66,14 @@ class Circumstances:
     mixed: tuple[str, ...] = ()  # more than one floating type, or narrow integers beside one
     narrow: bool = False  # narrow integers or half precision are among these
     whole: bool = False  # the library complains about types, and integers are asked for, or truth values are numbers
+    discards: bool = False  # complex numbers are asked for as real ones
     low: str = ""  # the lower precision that it shows in
     infinite: bool = False
     extreme: bool = False  # numbers that are huge or tiny
     huge: bool = False  # and none is tiny
     far: int = 0  # and how much so: 0 where people are, 1 where some get to, 2 where nobody does
     special: bool = False  # all that is differentiated is exactly zero, or infinite
-    zeros: bool = False  # zeros or equal numbers are among the inputs: points that functions are special at
+    zeros: bool = False  # zeros or equal numbers are among the inputs, or in the same place of two: points that functions are special at
     option: str = ""  # an argument that is huge or tiny
     guard: str = ""  # a tolerance, or what keeps a quotient away from zero, that numbers of order one are not large beside
     nothing: bool = False  # an argument is exactly zero, and it is no whole number, which counts
@@ -110,13 +112,14 @@ def circumstances(finding: Finding) -> Circumstances:
         mixed=mixed_types(inputs),
         narrow=any(t in DISCRETE or t in HALVES for t in mixed_types(inputs)),
         whole=bool(_ABOUT_TYPES.search(said)) and (_asks_for_integers(finding) or _odd_numbers(program.inputs)),
+        discards=_discards(finding),
         low=_low(inputs),
         infinite=any(bool(np.isinf(n).any()) for n in floating),
         extreme=bool(((sizes < SMALLEST) | (sizes > LARGEST)).any()) or bool((whole > FARTHEST).any()),
         huge=bool((sizes > LARGEST).any()) and not bool((sizes < SMALLEST).any()),
         far=2 if bool((whole > FARTHEST).any()) else sum(bool(((sizes < 1 / b) | (sizes > b)).any()) for b in (LARGEST, FARTHEST)),
         special=bool(moving) and all(bool(((n == 0) | np.isinf(n)).all()) for n in moving),
-        zeros=any(bool((n == 0).any()) or len(np.unique(n)) < n.size for n in floating),
+        zeros=any(bool((n == 0).any()) or len(np.unique(n)) < n.size for n in floating) or _meet(floating),
         option=next((str(o) for o, call, order in options if _odd(o) or (order and _odd_order(o, call))), ""),
         guard=next((f"{name} of {value:g}" for name, value in _guards(program) if value > LARGEST_GUARD), ""),
         nothing=any(isinstance(o, float) and o == 0 for o, _, _ in options),
@@ -129,6 +132,11 @@ def circumstances(finding: Finding) -> Circumstances:
         operator=names.is_operator(finding.api),
         deprecated=names.is_deprecated(finding.api) or any(names.way(s.way).deprecated for s in finding.verdict.scenarios if s.way),
     )
+
+
+def _meet(inputs: Sequence[Any]) -> bool:
+    """Whether two inputs are equal somewhere."""
+    return any(a.shape == b.shape and bool((a == b).any()) for a, b in combinations(inputs, 2))
 
 
 def _passed(call: Call) -> list[str]:
@@ -171,9 +179,19 @@ def mixed_types(inputs: Mapping[str, Tensor]) -> tuple[str, ...]:
 
 def _asks_for_integers(finding: Finding) -> bool:
     """Whether the API is told to answer in integers, which have no derivative."""
+    return not _asked_types(finding).isdisjoint(DISCRETE)
+
+
+def _discards(finding: Finding) -> bool:
+    """Whether complex numbers are asked for as real ones, which drops half of them and which libraries warn of."""
+    return finding.is_complex and not _asked_types(finding).isdisjoint(FLOATS)
+
+
+def _asked_types(finding: Finding) -> set[str]:
+    """The types that the API is told to answer in."""
     calls = [call for call in finding.program.calls() if call.func == finding.api]
     given = [value for call in calls for value in (*call.args, *(v for _, v in call.kwargs)) if isinstance(value, Name)]
-    return any(name.path.rsplit(".", 1)[-1] in DISCRETE for name in given)
+    return {name.path.rsplit(".", 1)[-1] for name in given}
 
 
 def _odd_numbers(inputs: Mapping[str, Tensor]) -> bool:

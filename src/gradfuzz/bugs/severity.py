@@ -161,6 +161,8 @@ def _odd_arguments(finding: Finding, seen: Circumstances) -> str:
         return f"mixed types: {', '.join(seen.mixed)}"
     if seen.whole:
         return "truth values or integers in the place of numbers"
+    if seen.discards:
+        return "complex numbers asked for as real ones"
     if seen.endless and not seen.norm:
         return "an infinite argument"  # an ordinary one was tried in its place
     if seen.tolerance:

@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 
-from gradfuzz.findings.inside.controls import parameter_names
+from gradfuzz.findings.inside.controls import parameter_names, separated
 from gradfuzz.findings.inside.shrink import LARGEST, SMALLEST
 from gradfuzz.program.model import COMPLEXES, DISCRETE, Program, Tensor, Values
 from gradfuzz.program.values import materialise
@@ -42,7 +42,11 @@ def is_ordinary(program: Program) -> bool:
 
 
 def neighbours(program: Program, shares: Container[str] = ()) -> Iterator[Program]:
-    """Ordinary versions of a Program, a handful; indices, masks, structure and arguments stay what they are, and `shares` shares of one."""
+    """Ordinary versions of a Program, a handful; indices, masks, structure and arguments stay what they are, and `shares` shares of one.
+    What stands in two places of a call are two tensors: equal arguments are a point.
+    """
+    while (apart := separated(program)) is not None:
+        program = apart
     floating = {recipe.dtype for recipe in program.inputs.values()} - {*DISCRETE}
     dtype = "complex128" if floating and floating <= {*COMPLEXES} else "float64"
     names = list(program.inputs)
