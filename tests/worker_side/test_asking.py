@@ -7,7 +7,8 @@ from gradfuzz.program.codec import to_json
 from gradfuzz.program.parse import parse
 from gradfuzz.program.values import materialise
 from gradfuzz.targets.homes import language_for
-from gradfuzz.worker.batch import ASKED_EVERY, FAR_OUT, run_batch
+from gradfuzz.worker.asking import ASKED_EVERY, FAR_OUT, OVERFLOWN
+from gradfuzz.worker.batch import run_batch
 from gradfuzz.worker.depth import Depth
 from tests.worker_side.numpy_library import NumpyTarget
 
@@ -83,3 +84,11 @@ def test_what_lies_below_the_last_place_of_one_has_a_question_of_its_own():
     sizes = asked(np.tanh, lambda x: 1 - np.tanh(x) ** 2, 200)
     (small,) = [x for x, is_beside in zip(sizes, among(sizes, "beside zero")) if is_beside]
     assert small.min() < 2**-53 < small.max() < 1e-9
+
+
+def test_a_value_that_has_just_overflown_is_asked_about_and_one_that_is_far_beyond_is_not():
+    """The derivative of a power of two is smaller than its value: beside the end of the range it is well inside."""
+    asked_about = [sizes for sizes, far in told(np.exp2, lambda x: np.exp2(x) * np.log(2.0), 200) if far == OVERFLOWN]
+    assert len(asked_about) == 1 and asked_about[0].max() >= 1024.3
+    assert not [far for _, far in told(np.tanh, lambda x: 1 - np.tanh(x) ** 2, 200) if far == OVERFLOWN]
+    assert not [far for _, far in told(lambda x: x / 0.0, lambda x: x * np.inf, 200) if far == OVERFLOWN]

@@ -22,6 +22,8 @@ TAILS = (61.3, -41.3, 23.3, -90.3, 31.3, -19.5, 400.3, -35.3)
 # Beside zero, where formulas lose what is small beside one: below a double's last place, above it, and far beyond it. The first few are all
 # that most tensors have of them.
 BESIDE_ZERO = (2.3e-17, -3.1e-12, 1.7e-25, -4.7e-10)
+# Just beyond where powers of two, squares and powers of e leave double precision: some derivatives are well inside of it still.
+PAST_OVERFLOW = (1024.3, 1.35e154, -1024.3, 709.9)
 # Below the normal numbers of double, single and half precision.
 DENORMAL = (5e-324, 1e-310, 1e-40, 3e-6)
 NOT_FINITE = (float("inf"), float("-inf"), float("nan"))
@@ -40,6 +42,7 @@ def kinds_of_numbers(v: Values) -> dict[str, Values]:
         "beside zero": Values("listed", (BESIDE_ZERO,)), "tiny": Values("scaled", (v, 1e-8)), "huge": Values("scaled", (v, 1e20)),
         "ties": Values("choice", ((0.75, -0.25),), 7),
         "of both signs": Values("normal", (), 7), "some zeros": Values("planted", (v, 0.0, 2)), "whole": Values("integers", (-3, 4), 7),
+        "past overflow": Values("listed", (PAST_OVERFLOW,)),
         "large": Values("scaled", (v, 1e3)), "small": Values("scaled", (v, 1e-3)), "positive": Values("uniform", (0.05, 2.0), 7),
         "negative": Values("uniform", (-3.0, -0.05), 7), "infinite": Values("planted", (v, float("inf"), 4096)),
         "around the origin": Values("choice", (AROUND,), 7),

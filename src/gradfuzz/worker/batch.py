@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain, product
 from typing import Any, Callable
-
-import numpy as np
 
 from gradfuzz.errors import ProgramError
 from gradfuzz.findings.inside.same import finding_key, mark
@@ -24,9 +21,9 @@ from gradfuzz.program.codec import from_json, to_json
 from gradfuzz.program.model import Program
 from gradfuzz.targets.base.errors import error_kind, normalised
 from gradfuzz.targets.base.protocol import Outcome, Target
+from gradfuzz.worker.asking import ASKED_ABOUT, ASKED_EVERY, HIGHEST_ASKED, LATER_ASKS_EVERY, askable, far_out, question
 from gradfuzz.worker.depth import Depth
 from gradfuzz.worker.drawing import Drawing
-from gradfuzz.worker.measure import measured
 from gradfuzz.worker.progress import DIED, LEFT_OUT, RAN, RAN_BLIND, REFUSED, Progress
 from gradfuzz.worker.scent import Scent, is_plain, is_scent, steps
 
@@ -44,22 +41,7 @@ FOUND_OFTEN = 8
 # Of all mutants of a batch that show the same, so many are judged to the end and told. The others are counted: whoever has seen it once
 # more has learnt nothing, and has spent the time of twenty mutants.
 TOLD_OFTEN = 2
-# The reference is asked about a seed once, and about one mutant in so many with numbers of each of these sizes: there differences are
-# blind. Functions level off in their tails, vanish at the one end and overflow at the other, so that each has a question of its own. Beyond
-# a tail a derivative is zero in any type, and a question there says nothing of the tail: an exponential has vanished at 745. Where few are
-# answered, tails are. Each order has questions of its own: many a mutant is not examined beyond the first. Beside zero
-# formulas lose what they take from one, in first derivatives; at tiny numbers, which are about the root of the last place, in second ones.
-FAR_OUT = {"tail": (25.0, 745.0), "beside zero": (0.0, 1e-9), "tiny": (1e-9, 1e-6), "huge": (745.0, math.inf)}
-ASKED_EVERY = 256
 NUMBERS = "values"  # the kind of edit that gives an input other numbers
-MOST_NUMBERS_ASKED = 1024  # a matrix of twenty rows, as samples are, and what becomes of it
-# What AD gives for it costs as much as examining one more mutant at most: few entries of each order that was examined.
-# Where it is measured later, as many entries are (`findings/inquiry.py`).
-ENTRIES_ASKED, ENTRIES_OF_A_SEED = 4, 2
-HIGHEST_ASKED = 2
-# Batches that go on with a seed ask so seldom: the reference follows a few questions a second. What a design tries by itself is asked about
-# in any: most designs come to their tails when they go on.
-LATER_ASKS_EVERY = 8
 # A mutant that shares everything but its numbers with one that took less than this, without a compilation, takes as long: if something is
 # suspected there, twenty times that. One of them that takes seconds hangs.
 SWIFT = 0.05
@@ -83,11 +65,11 @@ def run_batch(target: Target, job: dict[str, Any], progress: Progress, found: Ca
     failed: Counter[int] = Counter()  # by family: invalid mutants
     told: Counter[tuple[int, int]] = Counter()  # and by how much they change: mutants with findings
     same = Same(job["api"], job.get("familiar", ()))
-    questions: dict[str, list[dict[str, Any]]] = {end: [] for end in (*FAR_OUT, "")}
+    questions: dict[str, list[dict[str, Any]]] = {end: [] for end in (*ASKED_ABOUT, "")}
     number = job.get("number", 0)
     often = 0 if job["start"] > 0 and number % LATER_ASKS_EVERY > 0 else -(-job["count"] // ASKED_EVERY)
     # Questions about numbers of that size at that order.
-    left = dict.fromkeys(product(FAR_OUT, range(1, HIGHEST_ASKED + 1)), max(1, often))
+    left = dict.fromkeys(product(ASKED_ABOUT, range(1, HIGHEST_ASKED + 1)), max(1, often))
     scents: dict[str, Scent] = {}  # by what is wrong
     swift: set[tuple[int, int, tuple[str, ...] | None]] = set()  # families, orders and ways of which some mutant took next to no time
     asked: set[str] = set()  # refusals that were put to the derivatives
@@ -201,43 +183,6 @@ def unasked(seen: Examination, program: Program) -> str:
     if not any(v.reason == NO_OUTPUT for v in seen.verdicts):
         return ""
     return f"{NO_OUTPUT} of {sorted({r.dtype for r in program.inputs.values()})}"
-
-
-def far_out(seen: Examination) -> list[str]:
-    """Of which sizes some input has numbers far from one, where nothing was found."""
-    if seen.trial is None or seen.findings or seen.outcome not in (AGREE, INCONCLUSIVE):
-        return []
-    sizes = [np.abs(x) for x in seen.trial.inputs]
-    return [end for end, (low, high) in FAR_OUT.items() if any(bool(((low < size) & (size <= high)).any()) for size in sizes)]
-
-
-def askable(seen: Examination, beyond_first: bool) -> list[int]:
-    """Orders at which the reference may be asked about a mutant; none for one that is too large, not finite or random."""
-    trial = seen.trial
-    if trial is None or not trial.outputs or seen.findings or trial.point.random or not trial.finite or not trial.finite_inputs:
-        return []
-    if sum(x.size for x in (*trial.inputs, *trial.outputs)) > MOST_NUMBERS_ASKED:
-        return []
-    # Where nothing could be said differences were blind, as they are in tails.
-    told = [v for v in seen.verdicts if beyond_first and v.oracle == "gradient" and v.outcome in (AGREE, INCONCLUSIVE)]
-    higher = {v.order for v in told if 1 < v.order <= HIGHEST_ASKED}
-    return [1, *sorted(higher)]
-
-
-def question(edits: list[Edit], options: Options, seen: Examination, order: int, index: int) -> list[dict[str, Any]]:
-    """What the reference is to be asked about a mutant at an order, if that can be had.
-
-    What AD gives for it comes along where another worker would have to compile it anew. Else it is measured when its turn comes.
-    """
-    trial = seen.trial
-    scenarios = [s for s in trial.scenarios(order, options.scenarios) if isinstance(trial.outcome(s), Outcome)] if trial else []
-    if trial is None or not scenarios:
-        return []
-    numbers = None
-    if trial.target.family > 1:  # a seed's own numbers are ordinary ones
-        numbers = measured(trial, scenarios, ENTRIES_ASKED if index else ENTRIES_OF_A_SEED, elsewhere=index > 0)
-    asked = {"edits": [e.to_json() for e in edits], "options": options.to_json(), "scenarios": [s.name for s in scenarios]}
-    return [{**asked, "measured": numbers}]
 
 
 class Same:
