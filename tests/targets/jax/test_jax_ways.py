@@ -134,6 +134,7 @@ def _wrongly(function):
     ("scanned-backwards", jax.lax, "scan", _wrongly(jax.lax.scan)),
     ("mapped", jax.lax, "map", _wrongly(jax.lax.map)),
     ("switched-batched", jax.lax, "cond", _wrongly(jax.lax.cond)),
+    ("compared", jnp, "where", _wrongly(jnp.where)),
     ("referred", jax, "new_ref", _Bent),
     ("accumulated", jax, "new_ref", _Bent),
     ("outlived", jax, "linearize", _pushed_wrongly),

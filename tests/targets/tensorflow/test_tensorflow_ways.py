@@ -71,6 +71,17 @@ def test_rows_of_a_jacobian_that_is_compiled_are_held_against_the_gradient(tenso
     assert {v.kind for v in seen(tensorflow_target, "tf.math.cos", "compiled-jacobian").findings} == {"way"}
 
 
+@pytest.mark.parametrize("way", ["compared", "compiled-compared", "compared-shapeless"])
+def test_what_choosing_by_a_comparison_does_to_a_derivative_is_noticed(tensorflow_target, way, monkeypatch):
+    healthy = seen(tensorflow_target, "tf.math.sin", way)
+    assert healthy.outcome == "agree" and ran(healthy, way), [v.reason for v in healthy.findings]
+    crooked, right = tf.custom_gradient(lambda x: (tf.identity(x), lambda upstream: 1.001 * upstream)), tf.where
+    monkeypatch.setattr(tf, "where", lambda *args: crooked(right(*args)))
+    tensorflow_target.forget()
+    assert {v.kind for v in seen(tensorflow_target, "tf.math.cos", way).findings} == {"way"}
+    tensorflow_target.forget()
+
+
 def test_what_takes_no_variables_and_no_ragged_rows_is_not_asked_about(tensorflow_target):
     program = parse(MATRIX.format("planted_tensorflow.tensors_only"), tensorflow_target.language)
     for way in ("variables", "ragged"):

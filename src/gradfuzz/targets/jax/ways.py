@@ -246,6 +246,7 @@ WAYS: dict[str, Derivative] = {
     "turned": around.around(around.turned),
     "switched": around.around(around.switched),
     "switched-batched": around.around(around.switched_batched),
+    "compared": around.around(around.compared),
     "referred": around.around(around.referred),
     "accumulated": around.around(around.accumulated),
     "accumulated-checkpointed": around.around(around.referred_again),

@@ -167,6 +167,17 @@ def compiled_shapeless(function: Many, xs: Tensors, modes: Modes, us: Sequence[T
     return outputs, result
 
 
+def compared_shapeless(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
+    """The same of F's outputs, compared with their means: where sizes are padded, so is what they are compared with."""
+    if not isinstance(function, OfPlan):
+        return compiled_shapeless(lambda inputs: _compared(function, inputs), xs, modes, us, v)
+
+    def of_all(inputs: Tensors, fixed: Tensors) -> Any:
+        return _compared(lambda given: function.of_all(given, fixed), inputs)
+
+    return compiled_shapeless(OfPlan(of_all, function.fixed, function.kept), xs, modes, us, v)
+
+
 def assigned(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
     """The same call again: reverse mode of variables that get other values between the call and its backward pass."""
     if modes != ("r",):
@@ -248,6 +259,33 @@ def _switched(function: Many, xs: Tensors) -> Any:
     return tf.cond(chosen, lambda: list(function(xs)), lambda: [tf.zeros_like(o) for o in function(xs)])
 
 
+def _compared(function: Many, xs: Tensors) -> Any:
+    """Each output put together of two parts by comparing it with its mean: chosen, masked, and found again in another order."""
+    return [(_chosen(o) + _masked(o) + _sorted(o)) / tf.cast(3, o.dtype) for o in function(xs)]
+
+
+def _above(output: Any) -> Any:
+    size = tf.math.real(output)
+    return size > (tf.reduce_mean(size, -1, keepdims=True) if size.shape.rank else tf.zeros_like(size))
+
+
+def _chosen(output: Any) -> Any:
+    above, two = _above(output), tf.cast(2, output.dtype)
+    return tf.where(above, output * two, output / two) * tf.where(above, 1 / two, two)
+
+
+def _masked(output: Any) -> Any:
+    above = _above(output)
+    return output * tf.cast(above, output.dtype) + output * tf.cast(tf.logical_not(above), output.dtype)
+
+
+def _sorted(output: Any) -> Any:
+    """By whole numbers alone: the order of its elements, and the way back."""
+    flat = tf.reshape(output, [-1])
+    order = tf.argsort(tf.math.real(flat), stable=True)
+    return tf.reshape(tf.gather(tf.gather(flat, order), tf.argsort(order, stable=True)), tf.shape(output))
+
+
 def _shapeless(function: Many, xs: Tensors) -> Any:
     """In a traced function that knows no sizes, where it can be traced so."""
     signature = [tf.TensorSpec([None] * x.shape.rank, x.dtype) for x in xs]
@@ -321,20 +359,25 @@ WAYS: dict[str, Derivative] = {
     "switched": _around(_switched),
     "mapped": _around(_mapped),
     "scanned": _around(_scanned),
+    "compared": _around(_compared),
     "ragged": _around(_ragged),
     "shapeless": _around(_shapeless),
     "compiled-shapeless": compiled_shapeless,
+    "compared-shapeless": compared_shapeless,
     "again": again,
     "assigned": assigned,
     "variables": variables,
 }
 # Ways that XLA compiles as a whole, too.
-WITHIN_XLA = ("mapped", "jacobian")
+WITHIN_XLA = ("mapped", "jacobian", "compared")
 WAYS.update({f"{COMPILED}-{name}": WAYS[name] for name in WITHIN_XLA})
 # Ways in which a rule of a user's own must be kept.
 RULED = (EAGER, COMPILED, COMPILED_INSIDE, "symbolic", "vectorized", "vectorized-inside", "recomputed", "looped", "switched")
 WAYS.update({"rule": _ruled(derivative), **{f"rule-{name}": _ruled(WAYS[name]) for name in RULED}})
 # Those that have no graph around them, those of them that need none inside either, and those that XLA compiles.
-BY_HAND = (EAGER, COMPILED_INSIDE, "compiled-shapeless", "again", "assigned", "variables", f"rule-{EAGER}", f"rule-{COMPILED_INSIDE}")
+BY_HAND = (
+    EAGER, COMPILED_INSIDE, "compiled-shapeless", "compared-shapeless", "again", "assigned", "variables", f"rule-{EAGER}",
+    f"rule-{COMPILED_INSIDE}",
+)  # fmt: skip
 WITHOUT_GRAPH = (EAGER, "assigned", "variables", f"rule-{EAGER}", PERSISTENT)
 BY_XLA = (COMPILED, f"rule-{COMPILED}", *(f"{COMPILED}-{name}" for name in WITHIN_XLA))
