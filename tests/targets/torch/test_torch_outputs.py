@@ -6,10 +6,11 @@ import torch
 from gradfuzz.findings.finding import Finding
 from gradfuzz.findings.script import script
 from gradfuzz.oracles.check import Options, examine
+from gradfuzz.program import parse
 from tests.targets.torch.in_ways import program, ran, shown, status
 
 of_2_13 = pytest.mark.skipif(not torch.__version__.startswith("2.13."), reason="a bug of that release, see docs/found/ways-torch-2.13.0.md")
-HEALTHY = ("compiled-outputs", "compiled-given-back", "compiled-compared", "compiled-weights", "rows-last")
+HEALTHY = ("compiled-outputs", "compiled-unrecorded", "compiled-given-back", "compiled-compared", "compiled-weights", "rows-last")
 
 
 @pytest.mark.parametrize("way", HEALTHY)
@@ -33,10 +34,23 @@ def test_what_is_planted_in_generated_code_is_noticed(target, tmp_path):
 
 
 @of_2_13
-@pytest.mark.parametrize("way", ["compiled-unrecorded", "compiled-one-by-one"])
-def test_outputs_that_the_compiler_does_not_keep_apart_raise(target, way, tmp_path):
+@pytest.mark.parametrize("way", ["compiled-one-by-one", "rows-inductor"])
+def test_a_backward_pass_that_what_is_compiled_has_not_raises(target, way, tmp_path):
     made = program(target, "torch.sin(x)")
     found = examine(target, made, Options(1, ways=(way,))).findings
     assert [v.names for v in found] == [[f"{way} reverse"]] and found[0].subject == "any"
     written = script(Finding("torch", target.version, "torch.compile", found[0], made, True))
     assert status(written, tmp_path) == 1 and len(written.strip().splitlines()) <= 25
+
+
+@of_2_13
+def test_generated_code_loses_what_is_greatest_where_it_computes_it_again(target, tmp_path):
+    """In single precision two pieces of its code round an angle otherwise; a hyperbolic tangent it keeps."""
+    pair = 'x = tensor((2, 3), "float32", normal(seed=1))\na = tensor((2, 3), "float32", normal(seed=2))\ny = {}\n'
+    made = parse(pair.format("torch.atan2(x, a)"), target.language)
+    found = examine(target, made, Options(1, ways=("extremes-inductor",))).findings
+    assert [v.names for v in found] == [["extremes-inductor reverse"]]
+    written = script(Finding("torch", target.version, "torch.atan2", found[0], made, True))
+    assert status(written, tmp_path) == 1 and len(written.strip().splitlines()) <= 25
+    healthy = examine(target, parse(pair.format("torch.mul(x, a)"), target.language), Options(1, ways=("extremes-inductor",)))
+    assert healthy.outcome == "agree" and ran(healthy, "extremes-inductor"), [v.reason for v in healthy.findings]

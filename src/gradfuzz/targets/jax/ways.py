@@ -244,6 +244,7 @@ WAYS: dict[str, Derivative] = {
     "mapped": around.around(around.mapped),
     "looped": around.around(around.looped),
     "turned": around.around(around.turned),
+    "stepped": around.around(around.stepped),
     "switched": around.around(around.switched),
     "switched-batched": around.around(around.switched_batched),
     "compared": around.around(around.compared),

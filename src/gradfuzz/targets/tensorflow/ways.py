@@ -25,6 +25,8 @@ JACOBIAN_ENTRIES = 4096
 SCALE = 3.0
 # Other shapes are looked for among this many.
 MOST_SHAPES = 4
+# The part of a mean that numbers are compared with: those that are alike are above it, whatever rounding does to their mean.
+PART = 0.7320508
 
 
 def persistent(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
@@ -167,17 +169,6 @@ def compiled_shapeless(function: Many, xs: Tensors, modes: Modes, us: Sequence[T
     return outputs, result
 
 
-def compared_shapeless(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
-    """The same of F's outputs, compared with their means: where sizes are padded, so is what they are compared with."""
-    if not isinstance(function, OfPlan):
-        return compiled_shapeless(lambda inputs: _compared(function, inputs), xs, modes, us, v)
-
-    def of_all(inputs: Tensors, fixed: Tensors) -> Any:
-        return _compared(lambda given: function.of_all(given, fixed), inputs)
-
-    return compiled_shapeless(OfPlan(of_all, function.fixed, function.kept), xs, modes, us, v)
-
-
 def assigned(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
     """The same call again: reverse mode of variables that get other values between the call and its backward pass."""
     if modes != ("r",):
@@ -245,6 +236,12 @@ def _looped(function: Many, xs: Tensors) -> Any:
     return state[1:]
 
 
+def _counted(function: Many, xs: Tensors) -> Any:
+    """Times how far a loop has counted that goes by two, past its end, and divided by it: a compiler may reckon how often it turns."""
+    (count,) = tf.while_loop(lambda i: i < 1, lambda i: (i + 2,), (tf.constant(0),))
+    return [o * tf.cast(count, o.dtype) / tf.cast(2, o.dtype) for o in function(xs)]
+
+
 def _kept(function: Many, xs: Tensors) -> Any:
     """Through a `tf.TensorArray`."""
     outputs = function(xs)
@@ -260,23 +257,17 @@ def _switched(function: Many, xs: Tensors) -> Any:
 
 
 def _compared(function: Many, xs: Tensors) -> Any:
-    """Each output put together of two parts by comparing it with its mean: chosen, masked, and found again in another order."""
-    return [(_chosen(o) + _masked(o) + _sorted(o)) / tf.cast(3, o.dtype) for o in function(xs)]
-
-
-def _above(output: Any) -> Any:
-    size = tf.math.real(output)
-    return size > (tf.reduce_mean(size, -1, keepdims=True) if size.shape.rank else tf.zeros_like(size))
+    """Each output; what is above a part of its mean, chosen by a comparison and by a mask, less the same by `relu`; and found again."""
+    return [(_chosen(o) + _sorted(o)) / tf.cast(2, o.dtype) for o in function(xs)]
 
 
 def _chosen(output: Any) -> Any:
-    above, two = _above(output), tf.cast(2, output.dtype)
-    return tf.where(above, output * two, output / two) * tf.where(above, 1 / two, two)
-
-
-def _masked(output: Any) -> Any:
-    above = _above(output)
-    return output * tf.cast(above, output.dtype) + output * tf.cast(tf.logical_not(above), output.dtype)
+    size = tf.math.real(output)
+    least = tf.cast(PART, size.dtype) * (tf.reduce_mean(size, -1, keepdims=True) if size.shape.rank else size)
+    more, above = size - least, size > least
+    nothing = tf.where(above, more, tf.zeros_like(more)) - tf.nn.relu(more)
+    nothing_again = more * tf.cast(above, more.dtype) - tf.nn.relu(more)
+    return output + tf.cast(nothing + nothing_again, output.dtype)
 
 
 def _sorted(output: Any) -> Any:
@@ -355,6 +346,7 @@ WAYS: dict[str, Derivative] = {
     COMPILED_INSIDE: _around(_compiled_inside),
     "recomputed": _around(_recomputed),
     "looped": _around(_looped),
+    "counted": _around(_counted),
     "kept": _around(_kept),
     "switched": _around(_switched),
     "mapped": _around(_mapped),
@@ -363,20 +355,19 @@ WAYS: dict[str, Derivative] = {
     "ragged": _around(_ragged),
     "shapeless": _around(_shapeless),
     "compiled-shapeless": compiled_shapeless,
-    "compared-shapeless": compared_shapeless,
     "again": again,
     "assigned": assigned,
     "variables": variables,
 }
 # Ways that XLA compiles as a whole, too.
-WITHIN_XLA = ("mapped", "jacobian", "compared")
+WITHIN_XLA = ("mapped", "jacobian", "compared", "counted")
 WAYS.update({f"{COMPILED}-{name}": WAYS[name] for name in WITHIN_XLA})
 # Ways in which a rule of a user's own must be kept.
 RULED = (EAGER, COMPILED, COMPILED_INSIDE, "symbolic", "vectorized", "vectorized-inside", "recomputed", "looped", "switched")
 WAYS.update({"rule": _ruled(derivative), **{f"rule-{name}": _ruled(WAYS[name]) for name in RULED}})
 # Those that have no graph around them, those of them that need none inside either, and those that XLA compiles.
 BY_HAND = (
-    EAGER, COMPILED_INSIDE, "compiled-shapeless", "compared-shapeless", "again", "assigned", "variables", f"rule-{EAGER}",
+    EAGER, COMPILED_INSIDE, "compiled-shapeless", "again", "assigned", "variables", f"rule-{EAGER}",
     f"rule-{COMPILED_INSIDE}",
 )  # fmt: skip
 WITHOUT_GRAPH = (EAGER, "assigned", "variables", f"rule-{EAGER}", PERSISTENT)

@@ -101,7 +101,9 @@ def _outputs_overwritten(tape: Tape) -> None:
     _overwrite(tape.outputs)
 
 
-def rows(pull: Callable[[Any, Any, Any], Any], axis: int) -> Any:
+def rows(
+    pull: Callable[[Any, Any, Any], Any], axis: int, place: Callable[[TorchPoint], Function] = lambda point: point.function
+) -> Any:  # fmt: skip
     """Two rows of a Jacobian in one backward pass, which runs once for a batch of weights."""
 
     def way(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
@@ -110,7 +112,7 @@ def rows(pull: Callable[[Any, Any, Any], Any], axis: int) -> Any:
         check_follows(point.program, xs)
         leaves = [x.detach().requires_grad_() for x in xs]
         with torch.enable_grad():
-            outputs = list(point.function([x.clone() for x in leaves]))
+            outputs = list(place(point)([x.clone() for x in leaves]))
         values = [to_numpy(o.detach().clone()) for o in outputs]
         live = [(o, torch.stack([w, w * ROW], axis).to(o.dtype)) for o, w in zip(outputs, point.native_like(v)) if o.requires_grad]
         if not live:
@@ -124,6 +126,15 @@ def rows(pull: Callable[[Any, Any, Any], Any], axis: int) -> Any:
 
 def _pulled_at_once(outputs: Any, leaves: Any, weights: Any) -> Any:
     return torch.autograd.grad(outputs, leaves, weights, allow_unused=True, is_grads_batched=True)
+
+
+def _pulled_at_once_from_compiled(outputs: Any, leaves: Any, weights: Any) -> Any:
+    try:
+        return _pulled_at_once(outputs, leaves, weights)
+    except RuntimeError as error:  # in these words a batch refuses what it has not; code that was generated for a tensor asks for it
+        if "data pointer" in str(error):
+            raise RuntimeError("what was compiled reads the memory of a batch of weights, which has none") from error
+        raise
 
 
 def _pulled_by_vmap(outputs: Any, leaves: Any, weights: Any) -> Any:
@@ -353,6 +364,7 @@ FUNCTIONS = {
 DERIVATIVES = {
     "rows": rows(_pulled_at_once, 0),
     "rows-last": rows(_pulled_by_vmap, -1),
+    "rows-inductor": rows(_pulled_at_once_from_compiled, 0, lambda point: compiled_function(point, "inductor")),
     "compiled-backward-hooked": backward_hooked_later("register_full_backward_pre_hook"),
     "compiled-full-hooked": backward_hooked_later("register_full_backward_hook"),
     "compiled-thawed": thawed,

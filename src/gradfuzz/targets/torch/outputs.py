@@ -19,10 +19,12 @@ from gradfuzz.targets.torch.tensors import to_numpy
 if TYPE_CHECKING:
     from gradfuzz.targets.torch.point import TorchPoint
 
-# By what an input is multiplied in place: nearer to zero, where most functions are still inside their domain.
-NEARER = 0.75
-# By what outputs above their mean are multiplied, and divided below it, and the other way round: nothing is rounded.
-MORE = 2.0
+# By what an input is multiplied in place, and divided again: nothing is rounded.
+HALF = 0.5
+# The part of a mean that numbers are compared with: those that are alike are above it, whatever rounding does to their mean.
+PART = 0.7320508
+# Two outputs that are no further apart than this, beside the largest, may change places where they are rounded otherwise.
+APART = 1e-4
 
 Inside = Callable[..., tuple[torch.Tensor, ...]]
 # Takes F of all its tensors; gives what is compiled, and what makes F's outputs again of what that gives.
@@ -55,33 +57,26 @@ def unrecorded(function: Inside) -> tuple[Inside, Callable[[Tensors], list[torch
         outputs = [o * 1.0 for o in function(*tensors)]
         with torch.no_grad():
             views = [o.view(-1) for o in outputs]
-        return *outputs, *views
+        return *(o * 1.0 for o in outputs), *views
 
     return inside, lambda found: list(found[: len(found) // 2])
 
 
 def compared(function: Inside) -> tuple[Inside, Callable[[Tensors], list[torch.Tensor]]]:
-    """Each output, put together of two parts by comparing it with its mean, by a branch for each and by a mask."""
+    """Each output; what is above a part of its mean, chosen by a comparison and by a mask, less the same by `relu`."""
 
     def inside(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        return tuple(t for o in function(*tensors) for t in (_chosen(o), _masked(o)))
+        return tuple(map(_chosen, function(*tensors)))
 
-    return inside, lambda found: [a / 2 + b / 2 for a, b in zip(found[::2], found[1::2])]
-
-
-def _above(output: torch.Tensor) -> torch.Tensor:
-    size = output.real
-    return size > size.mean(tuple(range(size.dim()))[-1:], keepdim=True)
+    return inside, list
 
 
 def _chosen(output: torch.Tensor) -> torch.Tensor:
-    above = _above(output)
-    return torch.where(above, output * MORE, output / MORE) * torch.where(above, 1 / MORE, MORE).to(output.dtype)
-
-
-def _masked(output: torch.Tensor) -> torch.Tensor:
-    above = _above(output)
-    return output * above + output * ~above
+    size = output.real
+    least = PART * size.mean(tuple(range(size.dim()))[-1:], keepdim=True)
+    more, above = size - least, size > least
+    nothing = torch.where(above, more, torch.zeros_like(more)) - torch.relu(more)
+    return output + (nothing + (more * above - torch.relu(more))).to(output.dtype)
 
 
 def formed(form: Form, backend: str = AROUND) -> Callable[[TorchPoint], Function]:
@@ -98,8 +93,36 @@ def formed(form: Form, backend: str = AROUND) -> Callable[[TorchPoint], Function
     return make
 
 
+def extremes(point: TorchPoint) -> Function:
+    """F, and what generated code adds to the greatest and the least of its outputs: nothing.
+
+    Which they are is found again in the backward pass, among numbers that may be computed again.
+    """
+    check(point)
+
+    def inside(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return tuple(t for o in point.of_tensors(*tensors) for t in (o.amax(-1), o.amin(-1)))
+
+    with torch.no_grad():
+        for output in point.function(point.leaves):
+            if output.is_complex() or not output.dim() or output.shape[-1] < 2 or not output.numel():
+                raise NotImplementedError("there is no greatest of several")
+            ordered, apart = output.sort(-1).values, APART * output.abs().max()
+            if not bool(((ordered[..., 1] - ordered[..., 0] > apart) & (ordered[..., -1] - ordered[..., -2] > apart)).all()):
+                raise NotImplementedError("another rounding has another greatest")
+    function = KEPT.function(point, ("extremes",), lambda: torch.compile(inside, backend="inductor", fullgraph=True, dynamic=False))
+
+    def both(xs: Tensors) -> list[torch.Tensor]:
+        usual, found = inside(*xs, *point.others()), saying(function, *xs, *point.others())
+        added = [b - a for a, b in zip(usual, found)]
+        more = [a.sum() - a.detach().sum() for a in added]  # other roundings are no difference
+        return [o + a + b for o, a, b in zip(point.function(xs), more[::2], more[1::2])]
+
+    return both
+
+
 def given_back(point: TorchPoint) -> Function:
-    """F, and what compiling adds where its first input is written to, and given back with the outputs: nothing."""
+    """F of its first input, which was written to before and is given back with the outputs."""
     check(point)
     check_follows(point.program)
     if point.mutates:
@@ -107,15 +130,15 @@ def given_back(point: TorchPoint) -> Function:
 
     def inside(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         before = tensors[0].detach()
-        outputs = tuple(o * 1.0 for o in point.of_tensors(*tensors))
-        tensors[0].mul_(NEARER)
+        tensors[0].mul_(HALF)
+        outputs = tuple(o * 1.0 for o in point.of_tensors(tensors[0] / HALF, *tensors[1:]))
         return *outputs, tensors[0], before
 
     compiled = KEPT.function(point, ("given back",), lambda: torch.compile(inside, backend=AROUND, fullgraph=True, dynamic=False))
 
     def function(xs: Tensors) -> list[torch.Tensor]:
         *outputs, written, _ = saying(compiled, xs[0].clone(), *xs[1:], *point.others())
-        more = written - NEARER * xs[0]  # which is nothing, and so is its gradient
+        more = written - HALF * xs[0]  # which is nothing, and so is its gradient
         total = torch.view_as_real(more).sum() if more.is_complex() else more.sum()
         return [o + total.to(o.real.dtype) for o in outputs]
 
@@ -147,6 +170,6 @@ def one_by_one(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], 
 
 FUNCTIONS = {
     "compiled-outputs": formed(aliased), "compiled-unrecorded": formed(unrecorded), "compiled-compared": formed(compared),
-    "compiled-given-back": given_back,
+    "compiled-given-back": given_back, "extremes-inductor": extremes,
 }  # fmt: skip
 DERIVATIVES = {"compiled-one-by-one": one_by_one}
