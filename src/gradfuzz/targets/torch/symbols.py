@@ -187,17 +187,17 @@ def _traced(point: TorchPoint, what: Any, function: Callable[..., Any], given: A
     from torch.fx.experimental.proxy_tensor import make_fx
 
     def trace() -> Any:
-        try:
-            return saying(make_fx(function, tracing_mode="symbolic", _allow_non_fake_inputs=True), *given)
-        except (NotImplementedError, NoGradient):
-            raise
-        except Exception as error:
-            let_go(error)
-            compiled()
-            raise NotImplementedError(f"only a trace by itself raises: {str(error).splitlines()[0] if str(error) else error!r}") from None
+        return saying(make_fx(function, tracing_mode="symbolic", _allow_non_fake_inputs=True), *given)
 
-    with torch.no_grad():
-        return KEPT.function(point, ("traced", what), trace)(*given)
+    try:
+        with torch.no_grad():
+            return KEPT.function(point, ("traced", what), trace)(*given)
+    except (NotImplementedError, NoGradient):
+        raise
+    except Exception as error:
+        let_go(error)
+        compiled()
+        raise NotImplementedError(f"only a trace by itself raises: {str(error).splitlines()[0] if str(error) else error!r}") from None
 
 
 FUNCTIONS = {
