@@ -82,4 +82,5 @@ DERIVATIVES.update({
     **{f"registered-{name}": takes_registered(with_rule(DERIVATIVES[name], rule=registered)) for name in REGISTERED},
 })  # fmt: skip
 WAYS = (*DERIVATIVES, *FUNCTIONS)
-COMPILED = (decompose.NAME, *(name for name in WAYS if "compiled-" in name or name.endswith(tuple(BACKENDS))))
+# Those of which a release without a compiler has none.
+COMPILED = (decompose.NAME, *(name for name in WAYS if "compiled-" in name or "symbolic" in name or name.endswith(tuple(BACKENDS))))
