@@ -284,6 +284,41 @@ def resized(x):
     return _square(x)
 
 
+# Numbers that a compiler does not know -----------------------------------------------------------------------------------------
+
+
+@torch.library.custom_op("planted::power", mutates_args=())
+def _power(x: torch.Tensor, n: int) -> torch.Tensor:
+    return x**n
+
+
+@_power.register_fake
+def _(x, n):
+    return torch.empty_like(x)
+
+
+def _counting(ctx, inputs, output):
+    x, ctx.n = inputs
+    ctx.save_for_backward(x)
+
+
+def _pulled_by_power(ctx, g):
+    (x,) = ctx.saved_tensors
+    return (1 if isinstance(ctx.n, torch.SymInt) else ctx.n) * g * x ** (ctx.n - 1), None
+
+
+_power.register_autograd(_pulled_by_power, setup_context=_counting)
+
+
+def power(x, n):
+    """As if a formula were another one where its exponent is unknown."""
+    return _power(x, n)
+
+
+def power_rightly(x, n):
+    return x * n
+
+
 # On another device -------------------------------------------------------------------------------------------------------------
 
 

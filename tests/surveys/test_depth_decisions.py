@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.surveys.depth import COMPILED_BATCH, DEEPEST_EVERY, DESIGNED_BESIDE_COMPILED, SWEPT_WAYS, Depths
+from gradfuzz.surveys.depth import COMPILED_BATCH, DEEPEST_EVERY, DESIGNED_BESIDE_COMPILED, SWEPT_WAYS, TRACE, Depths
 from gradfuzz.surveys.profiles import PROFILES, Choice, chosen
 from gradfuzz.targets.base.ways import Way
 from gradfuzz.worker.depth import Depth
@@ -130,6 +130,14 @@ def test_an_operators_turn_takes_its_seed_through_all_cheap_ways():
     depth = in_profile("nightly", (*CHEAP, *DEAR, own)).batch(3, ("library.sin",), swept=True)
     assert depth.options(0, NOTHING).ways == ("a", "b", "c", "stage")
     assert {depth.options(number, NOTHING).ways for number in range(1, 20)} == {("stage",)}
+
+
+def test_an_operators_turn_takes_its_seed_through_what_makes_a_trace_and_no_more():
+    trace = Way("trace", compiles=TRACE, default=False)
+    depth = in_profile("nightly", (*CHEAP, *DEAR, trace)).batch(3, ("library.sin",), swept=True)
+    assert depth.options(0, NOTHING).ways == ("a", "b", "c", "trace", "stage")
+    assert {depth.options(number, NOTHING).ways for number in range(1, 20)} == {("stage",)}
+    assert "trace" not in in_profile("default", (*CHEAP, trace)).batch(3, (), swept=True).ways
 
 
 def test_what_hardly_ever_has_a_turn_is_tried_by_itself():

@@ -6,6 +6,7 @@ BROKEN = {
         "integrated-counting": "https://github.com/jax-ml/jax/issues/16517",
         "branching-rule-batched-inside": "https://github.com/jax-ml/jax/issues/39219",
         "accumulated-checkpointed": "docs/found/ways-jax-0.10.2.md",
+        "stepped": "docs/found/ways-jax-0.10.2.md",
     },
     "torch": {
         "rule-nested": "https://github.com/pytorch/pytorch/issues/197867",
@@ -17,8 +18,13 @@ BROKEN = {
         "compiled-batched-jacobian": "https://github.com/pytorch/pytorch/issues/183015",
         "detour-padded": "https://github.com/pytorch/pytorch/issues/145837",
         "compiled-turned": "docs/found/ways-torch-2.13.0.md",
+        "compiled-one-by-one": "https://github.com/pytorch/pytorch/issues/118739",
+        "rows-inductor": "https://github.com/pytorch/pytorch/issues/138422",
     },
-    "tensorflow": {"rule-vectorized-inside": "docs/found/ways-tensorflow-2.21.0.md"},
+    "tensorflow": {
+        "rule-vectorized-inside": "docs/found/ways-tensorflow-2.21.0.md",
+        "compiled-counted": "https://github.com/tensorflow/tensorflow/issues/123067",
+    },
 }
 
 

@@ -91,6 +91,7 @@ def script(finding: Finding, whole: bool = False) -> str:
     finding = out_of_the_way(finding, bound_names(folders_of(home), template))
     program, verdict = finding.program, finding.verdict
     parts = parts_of(finding)
+    unknown_body, numbers = parts.unknown(program)
     return template_of(home, template).render(
         finding=finding,
         title=home.title,
@@ -102,6 +103,8 @@ def script(finding: Finding, whole: bool = False) -> str:
         modules=parts.modules,
         body=parts.body,
         wide_body=parts.lines(widened(program, language)),
+        unknown_body=unknown_body,
+        numbers=numbers,
         result=parts.result,
         scenarios=[(s.name, list(s.modes)) for s in verdict.scenarios if not s.way],
         ways=ways,

@@ -11,6 +11,7 @@ from gradfuzz.program import Program, gate
 from gradfuzz.program.language import Language
 from gradfuzz.program.model import Call, Let, Name, Ref, Tensor, walk
 from gradfuzz.program.text import statement_text
+from gradfuzz.program.unknown import without_numbers
 
 
 def gated(finding: Finding, language: Language) -> Finding:
@@ -34,6 +35,11 @@ class Parts:
     def lines(self, program: Program) -> list[str]:
         """The lines of another Program of the same calls."""
         return _lines(_calls(program, self.modules))
+
+    def unknown(self, program: Program) -> tuple[list[str], dict[str, object]]:
+        """The lines with a variable in the place of each number, and the numbers by these names."""
+        calls, numbers = without_numbers(_calls(program, self.modules), {name for s in program.statements for name in s.names})
+        return _lines(calls), numbers
 
     @property
     def result(self) -> str:

@@ -41,6 +41,8 @@ SWEPT_WAYS = 10
 OF_ITS_OWN_EVERY = 8
 # A way with fewer turns than one in so many batches would hardly meet what it goes wrong with: it is tried with what programs are made of.
 SELDOM = 200
+# A way that makes no more than a trace, in these units, needs no turn of its own to meet every operator: its seed affords it.
+TRACE = 40.0
 NEVER_AGAIN = 10**9  # every so many: the first of a batch alone
 # Directions differ from mutant to mutant and from batch to batch: so far apart do batches start.
 SALT_STRIDE = 64
@@ -97,7 +99,7 @@ class Depths:
         depth = replace(depth, alone=second if design else depth.alone, alone_in=rehearsed.name if rehearsed else "")
         turn = self.choice.dear[number % len(self.choice.dear)] if dear else self.choice.swept
         compiled = turn if swept else None if design else self._compiled(number)
-        if swept:  # and the seed itself in all cheap ways: chance has some of them for each operator in a night
+        if swept:  # and the seed itself in all cheap ways, and in those that trace: chance has some of them for each operator in a night
             depth = replace(depth, ways=self._traced(), together=True, way_every=NEVER_AGAIN)
         return depth if compiled is None else replace(depth, compiled=compiled.name, family=COMPILED_FAMILY)
 
@@ -153,7 +155,8 @@ class Depths:
 
     def _traced(self) -> tuple[str, ...]:
         """A trace is no compilation: an operator's turn traces its seed in all ways. Those that answer for themselves need none for it."""
-        return tuple(way.name for way in self.choice.cheap if not way.of_its_own) if self.sweeps else ()
+        traces = (way for way in self.choice.compiled if way.compiles <= TRACE)
+        return tuple(way.name for way in (*self.choice.cheap, *traces) if not way.of_its_own) if self.sweeps else ()
 
     def _compiled(self, number: int) -> Way | None:
         """The compiled way whose turn a batch is, if any, such that together they take their share of the time, each its own."""

@@ -12,6 +12,7 @@ from gradfuzz.oracles.verdict import DISAGREE, STATUS, WAY, Verdict
 from gradfuzz.program import parse
 from gradfuzz.targets.base.protocol import Outcome
 from gradfuzz.targets.jax.ways import WAYS
+from tests.targets.broken_ways import BROKEN
 
 MATRICES = 'x = tensor((2, 2), "float64", uniform(0.5, 1.5, seed=1))\na = tensor((2, 2), "float64", uniform(0.5, 1.5, seed=2))\n'
 PRODUCT = f"{MATRICES}y = jax.numpy.matmul(x, a)"
@@ -44,7 +45,8 @@ def test_a_healthy_function_passes_in_every_way(jax_target, way):
     for scenario, outcome in looked.trial.outcomes.items():
         if scenario.way == way and scenario.modes and isinstance(outcome, Outcome):
             text = written(jax_target, PRODUCT, way, list(scenario.modes))
-            assert run(text) == 0, text
+            assert run(text) == bool(looked.findings), text  # a release may break a way itself
+            assert not looked.findings or way in BROKEN["jax"]
             assert len(text.splitlines()) <= MOST_LINES, text
 
 

@@ -134,6 +134,7 @@ def _wrongly(function):
     ("scanned-backwards", jax.lax, "scan", _wrongly(jax.lax.scan)),
     ("mapped", jax.lax, "map", _wrongly(jax.lax.map)),
     ("switched-batched", jax.lax, "cond", _wrongly(jax.lax.cond)),
+    ("compared", jnp, "where", _wrongly(jnp.where)),
     ("referred", jax, "new_ref", _Bent),
     ("accumulated", jax, "new_ref", _Bent),
     ("outlived", jax, "linearize", _pushed_wrongly),
@@ -147,6 +148,13 @@ def test_what_a_transform_does_to_a_derivative_is_noticed(jax_target, way, room,
     jax_target.forget()
     assert {v.kind for v in seen(jax_target, "jax.numpy.cos", way).findings} == {"way"}
     jax_target.forget()
+
+
+def test_a_loop_of_whole_numbers_that_is_folded_is_noticed(jax_target, tmp_path):
+    looked = seen(jax_target, "jax.numpy.sin", "stepped")
+    if not looked.findings:
+        pytest.skip("this release is healthy")
+    assert [v.names for v in looked.findings] == [["stepped forward"]] and looked.findings[0].subject == "any"
 
 
 def test_a_rule_for_taylor_series_is_held_against_forward_mode_at_both_orders(jax_target, monkeypatch):

@@ -56,6 +56,7 @@ def run(text):
         "jacobian reverse", "vectorized forward", "vectorized-inside reverse", "recomputed reverse", "looped forward-over-reverse",
         "kept reverse", "switched reverse", "mapped reverse", "shapeless forward", "compiled-shapeless reverse", "again direct",
         "scanned reverse", "compiled-mapped reverse", "compiled-jacobian reverse", "variables reverse",
+        "compared reverse", "compiled-compared reverse", "counted reverse",
         "assigned reverse", "rule reverse-over-reverse", "rule-compiled reverse", "rule-looped reverse",
     ],
 )  # fmt: skip

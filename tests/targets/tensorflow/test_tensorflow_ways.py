@@ -71,6 +71,33 @@ def test_rows_of_a_jacobian_that_is_compiled_are_held_against_the_gradient(tenso
     assert {v.kind for v in seen(tensorflow_target, "tf.math.cos", "compiled-jacobian").findings} == {"way"}
 
 
+@pytest.mark.parametrize("way", ["compared", "compiled-compared"])
+def test_what_choosing_by_a_comparison_does_to_a_derivative_is_noticed(tensorflow_target, way, monkeypatch):
+    healthy = seen(tensorflow_target, "tf.math.sin", way)
+    assert healthy.outcome == "agree" and ran(healthy, way), [v.reason for v in healthy.findings]
+    crooked, right = tf.custom_gradient(lambda x: (tf.identity(x), lambda upstream: 1.001 * upstream)), tf.where
+    monkeypatch.setattr(tf, "where", lambda *args: crooked(right(*args)))
+    tensorflow_target.forget()
+    assert {v.kind for v in seen(tensorflow_target, "tf.math.cos", way).findings} == {"way"}
+    tensorflow_target.forget()
+
+
+def test_a_loop_of_whole_numbers_that_xla_folds_is_noticed(tensorflow_target, tmp_path):
+    healthy = seen(tensorflow_target, "tf.math.sin", "counted")
+    assert healthy.outcome == "agree" and ran(healthy, "counted"), [v.reason for v in healthy.findings]
+    folded = seen(tensorflow_target, "tf.math.sin", "compiled-counted").findings
+    if not folded:
+        pytest.skip("this release is mended")
+    assert [v.names for v in folded] == [["compiled-counted reverse"]] and folded[0].subject == "any"
+    program = parse('x = tensor((3,), "float64", uniform(0.5, 1.5, seed=1))\ny = tf.math.sin(x)', tensorflow_target.language)
+    written = script(Finding("tensorflow", tensorflow_target.version, "tf.while_loop", folded[0], program, True))
+    for code, text in ((1, written), (0, written.replace("jit_compile=True", "jit_compile=False"))):
+        (tmp_path / "script.py").write_text(text)
+        done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == code, done.stdout + done.stderr
+    assert len(written.strip().splitlines()) <= 25
+
+
 def test_what_takes_no_variables_and_no_ragged_rows_is_not_asked_about(tensorflow_target):
     program = parse(MATRIX.format("planted_tensorflow.tensors_only"), tensorflow_target.language)
     for way in ("variables", "ragged"):

@@ -21,6 +21,9 @@ from gradfuzz.targets.jax.whole import floating, whole
 # still inside their domain, and indices inside their range.
 NEIGHBOUR = 0.75
 
+# The part of a mean that numbers are compared with: those that are alike are above it, whatever rounding does to their mean.
+PART = 0.7320508
+
 Given = tuple[Any, ...]
 Call = Callable[..., tuple[Any, ...]]
 Place = Callable[[Call, Given], Any]
@@ -102,6 +105,29 @@ def sharded(call: Call, given: Given) -> Any:
     return _first(mapped(*(a[None] for a in given)))
 
 
+# Comparisons -------------------------------------------------------------------------------------------------------------------
+
+
+def compared(call: Call, given: Given) -> Any:
+    """Each output; what is above a part of its mean, chosen by a comparison and by a mask, less the same by `relu`; and found again."""
+    return tuple((_chosen(o) + _sorted(o)) / 2 for o in floating(call(*given)))
+
+
+def _chosen(output: Any) -> Any:
+    size = output.real
+    least = PART * (jnp.mean(size, axis=-1, keepdims=True) if size.ndim else size)
+    more, above = size - least, size > least
+    nothing = jnp.where(above, more, jnp.zeros_like(more)) - jax.nn.relu(more)
+    return output + (nothing + (more * above - jax.nn.relu(more))).astype(output.dtype)
+
+
+def _sorted(output: Any) -> Any:
+    """By whole numbers alone: the order of its elements, and the way back."""
+    flat = output.reshape(-1)
+    order = jnp.argsort(flat.real)
+    return flat[order][jnp.argsort(order)].reshape(output.shape)
+
+
 # Loops and branches ------------------------------------------------------------------------------------------------------------
 
 
@@ -141,6 +167,12 @@ def turned(call: Call, given: Given) -> Any:
     """The only turn of a `while_loop`, which knows forward mode alone."""
     start = (jnp.zeros((), jnp.int32), nothing(call, given))
     return jax.lax.while_loop(lambda state: state[0] < 1, lambda state: (state[0] + 1, call(*given)), start)[1]
+
+
+def stepped(call: Call, given: Given) -> Any:
+    """The only turn of a `while_loop` that counts by two, past its end: a compiler may reckon how often it turns."""
+    start = (0, nothing(call, given))
+    return jax.lax.while_loop(lambda state: state[0] < 1, lambda state: (state[0] + 2, call(*given)), start)[1]
 
 
 def switched(call: Call, given: Given) -> Any:

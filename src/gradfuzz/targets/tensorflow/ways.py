@@ -25,6 +25,8 @@ JACOBIAN_ENTRIES = 4096
 SCALE = 3.0
 # Other shapes are looked for among this many.
 MOST_SHAPES = 4
+# The part of a mean that numbers are compared with: those that are alike are above it, whatever rounding does to their mean.
+PART = 0.7320508
 
 
 def persistent(function: Many, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> tuple[Any, Any]:
@@ -234,6 +236,12 @@ def _looped(function: Many, xs: Tensors) -> Any:
     return state[1:]
 
 
+def _counted(function: Many, xs: Tensors) -> Any:
+    """Times how far a loop has counted that goes by two, past its end, and divided by it: a compiler may reckon how often it turns."""
+    (count,) = tf.while_loop(lambda i: i < 1, lambda i: (i + 2,), (tf.constant(0),))
+    return [o * tf.cast(count, o.dtype) / tf.cast(2, o.dtype) for o in function(xs)]
+
+
 def _kept(function: Many, xs: Tensors) -> Any:
     """Through a `tf.TensorArray`."""
     outputs = function(xs)
@@ -246,6 +254,27 @@ def _switched(function: Many, xs: Tensors) -> Any:
     low = tf.math.real(tf.reduce_sum(xs[0])) < 1
     chosen = tf.logical_or(low, tf.logical_not(low))
     return tf.cond(chosen, lambda: list(function(xs)), lambda: [tf.zeros_like(o) for o in function(xs)])
+
+
+def _compared(function: Many, xs: Tensors) -> Any:
+    """Each output; what is above a part of its mean, chosen by a comparison and by a mask, less the same by `relu`; and found again."""
+    return [(_chosen(o) + _sorted(o)) / tf.cast(2, o.dtype) for o in function(xs)]
+
+
+def _chosen(output: Any) -> Any:
+    size = tf.math.real(output)
+    least = tf.cast(PART, size.dtype) * (tf.reduce_mean(size, -1, keepdims=True) if size.shape.rank else size)
+    more, above = size - least, size > least
+    nothing = tf.where(above, more, tf.zeros_like(more)) - tf.nn.relu(more)
+    nothing_again = more * tf.cast(above, more.dtype) - tf.nn.relu(more)
+    return output + tf.cast(nothing + nothing_again, output.dtype)
+
+
+def _sorted(output: Any) -> Any:
+    """By whole numbers alone: the order of its elements, and the way back."""
+    flat = tf.reshape(output, [-1])
+    order = tf.argsort(tf.math.real(flat), stable=True)
+    return tf.reshape(tf.gather(tf.gather(flat, order), tf.argsort(order, stable=True)), tf.shape(output))
 
 
 def _shapeless(function: Many, xs: Tensors) -> Any:
@@ -317,10 +346,12 @@ WAYS: dict[str, Derivative] = {
     COMPILED_INSIDE: _around(_compiled_inside),
     "recomputed": _around(_recomputed),
     "looped": _around(_looped),
+    "counted": _around(_counted),
     "kept": _around(_kept),
     "switched": _around(_switched),
     "mapped": _around(_mapped),
     "scanned": _around(_scanned),
+    "compared": _around(_compared),
     "ragged": _around(_ragged),
     "shapeless": _around(_shapeless),
     "compiled-shapeless": compiled_shapeless,
@@ -329,12 +360,15 @@ WAYS: dict[str, Derivative] = {
     "variables": variables,
 }
 # Ways that XLA compiles as a whole, too.
-WITHIN_XLA = ("mapped", "jacobian")
+WITHIN_XLA = ("mapped", "jacobian", "compared", "counted")
 WAYS.update({f"{COMPILED}-{name}": WAYS[name] for name in WITHIN_XLA})
 # Ways in which a rule of a user's own must be kept.
 RULED = (EAGER, COMPILED, COMPILED_INSIDE, "symbolic", "vectorized", "vectorized-inside", "recomputed", "looped", "switched")
 WAYS.update({"rule": _ruled(derivative), **{f"rule-{name}": _ruled(WAYS[name]) for name in RULED}})
 # Those that have no graph around them, those of them that need none inside either, and those that XLA compiles.
-BY_HAND = (EAGER, COMPILED_INSIDE, "compiled-shapeless", "again", "assigned", "variables", f"rule-{EAGER}", f"rule-{COMPILED_INSIDE}")
+BY_HAND = (
+    EAGER, COMPILED_INSIDE, "compiled-shapeless", "again", "assigned", "variables", f"rule-{EAGER}",
+    f"rule-{COMPILED_INSIDE}",
+)  # fmt: skip
 WITHOUT_GRAPH = (EAGER, "assigned", "variables", f"rule-{EAGER}", PERSISTENT)
 BY_XLA = (COMPILED, f"rule-{COMPILED}", *(f"{COMPILED}-{name}" for name in WITHIN_XLA))

@@ -15,9 +15,10 @@ import torch
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Modes
 from gradfuzz.targets.torch.compile import AROUND, KEPT, check, compiled_function, saying
-from gradfuzz.targets.torch.derivatives import Function, NoGradient, Tensors, along
+from gradfuzz.targets.torch.derivatives import Function, NoGradient, Tensors, along, needed
 from gradfuzz.targets.torch.layouts import check_follows
 from gradfuzz.targets.torch.tensors import to_numpy
+from gradfuzz.targets.torch.transforms import functional
 
 if TYPE_CHECKING:
     from gradfuzz.targets.torch.point import TorchPoint
@@ -100,21 +101,51 @@ def _outputs_overwritten(tape: Tape) -> None:
     _overwrite(tape.outputs)
 
 
-def rows(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
+def rows(
+    pull: Callable[[Any, Any, Any], Any], axis: int, place: Callable[[TorchPoint], Function] = lambda point: point.function
+) -> Any:  # fmt: skip
     """Two rows of a Jacobian in one backward pass, which runs once for a batch of weights."""
-    if modes != ("r",) or v is None:
-        raise NotImplementedError("only reverse mode has rows")
-    check_follows(point.program, xs)
-    leaves = [x.detach().requires_grad_() for x in xs]
-    with torch.enable_grad():
-        outputs = list(point.function([x.clone() for x in leaves]))
-    values = [to_numpy(o.detach().clone()) for o in outputs]
-    live = [(o, torch.stack([w, w * ROW]).to(o.dtype)) for o, w in zip(outputs, point.native_like(v)) if o.requires_grad]
-    if not live:
-        raise NoGradient("no output depends on a differentiable input")
-    pulled, weights = zip(*live)
-    found = torch.autograd.grad(pulled, leaves, weights, allow_unused=True, is_grads_batched=True)
-    return Outcome(values, [along([None if g is None else g[0] for g in found], us[0].arrays)], True)
+
+    def way(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
+        if modes != ("r",) or v is None:
+            raise NotImplementedError("only reverse mode has rows")
+        check_follows(point.program, xs)
+        leaves = [x.detach().requires_grad_() for x in xs]
+        with torch.enable_grad():
+            outputs = list(place(point)([x.clone() for x in leaves]))
+        values = [to_numpy(o.detach().clone()) for o in outputs]
+        live = [(o, torch.stack([w, w * ROW], axis).to(o.dtype)) for o, w in zip(outputs, point.native_like(v)) if o.requires_grad]
+        if not live:
+            raise NoGradient("no output depends on a differentiable input")
+        pulled, weights = zip(*live)
+        found = pull(pulled, leaves, weights)
+        return Outcome(values, [along([None if g is None else g[0] for g in found], us[0].arrays)], True)
+
+    return way
+
+
+def _pulled_at_once(outputs: Any, leaves: Any, weights: Any) -> Any:
+    return torch.autograd.grad(outputs, leaves, weights, allow_unused=True, is_grads_batched=True)
+
+
+def _pulled_at_once_from_compiled(outputs: Any, leaves: Any, weights: Any) -> Any:
+    try:
+        return _pulled_at_once(outputs, leaves, weights)
+    except RuntimeError as error:  # in these words a batch refuses what it has not; code that was generated for a tensor asks for it
+        if "data pointer" in str(error):
+            raise RuntimeError("what was compiled reads the memory of a batch of weights, which has none") from error
+        raise
+
+
+def _pulled_by_vmap(outputs: Any, leaves: Any, weights: Any) -> Any:
+    """The batch is the weights' last axis: each row of it has gaps in memory."""
+    needed("vmap")
+
+    def pull(*weights: torch.Tensor) -> Any:
+        found = torch.autograd.grad(outputs, leaves, weights, allow_unused=True)
+        return tuple(torch.zeros_like(x) if g is None else g for g, x in zip(found, leaves))
+
+    return functional.vmap(pull, in_dims=-1)(*weights)
 
 
 # Before the call -------------------------------------------------------------------------------------------------------------
@@ -331,7 +362,9 @@ FUNCTIONS = {
     "compiled-hooked": hooked_later,
 }  # fmt: skip
 DERIVATIVES = {
-    "rows": rows,
+    "rows": rows(_pulled_at_once, 0),
+    "rows-last": rows(_pulled_by_vmap, -1),
+    "rows-inductor": rows(_pulled_at_once_from_compiled, 0, lambda point: compiled_function(point, "inductor")),
     "compiled-backward-hooked": backward_hooked_later("register_full_backward_pre_hook"),
     "compiled-full-hooked": backward_hooked_later("register_full_backward_hook"),
     "compiled-thawed": thawed,

@@ -12,7 +12,7 @@ import torch
 
 from gradfuzz.targets.base.protocol import Outcome, Vec
 from gradfuzz.targets.base.scenario import Modes
-from gradfuzz.targets.torch.compile import AROUND, KEPT, check, saying
+from gradfuzz.targets.torch.compile import AROUND, KEPT, check, compiled_function, saying
 from gradfuzz.targets.torch.derivatives import Function, NestingUnsupported, NoGradient, Tensors, along
 from gradfuzz.targets.torch.layouts import lay_out
 from gradfuzz.targets.torch.tensors import to_numpy
@@ -30,30 +30,35 @@ TRACED = "trace_autograd_ops"
 # Weights ---------------------------------------------------------------------------------------------------------------------
 
 
-def weights_elsewhere(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
-    """Reverse mode with weights that have gaps in memory; and what it changes that weights which are alike are one number: nothing."""
-    if modes != ("r",) or v is None:
-        raise NotImplementedError("only reverse mode has weights")
-    leaves = [x.detach().requires_grad_() for x in xs]
-    with torch.enable_grad():
-        outputs = list(point.function(leaves))
-    live = [(o, w.to(o.dtype)) for o, w in zip(outputs, point.native_like(v)) if o.requires_grad]
-    if not live:
-        raise NoGradient("no output depends on a differentiable input")
-    if all(o.numel() < 2 for o, _ in live):
-        raise NotImplementedError("a single weight lies in memory in one way only")
-    pulled = [o for o, _ in live]
+def weights_elsewhere(place: Callable[[TorchPoint], Function] = lambda point: point.function) -> Any:
+    """Reverse mode with weights that lie otherwise in memory; and what it changes that weights which are alike are one number: nothing."""
 
-    def pull(weights: Tensors) -> list[torch.Tensor]:
-        found = torch.autograd.grad(pulled, leaves, weights, retain_graph=True, allow_unused=True)
-        return [torch.zeros_like(x) if g is None else g for g, x in zip(found, leaves)]
+    def way(point: TorchPoint, xs: Tensors, modes: Modes, us: Sequence[Vec], v: Vec | None) -> Outcome:
+        if modes != ("r",) or v is None:
+            raise NotImplementedError("only reverse mode has weights")
+        leaves = [x.detach().requires_grad_() for x in xs]
+        with torch.enable_grad():
+            outputs = list(place(point)(leaves))
+        live = [(o, w.to(o.dtype)) for o, w in zip(outputs, point.native_like(v)) if o.requires_grad]
+        if not live:
+            raise NoGradient("no output depends on a differentiable input")
+        if all(o.numel() < 2 for o, _ in live):
+            raise NotImplementedError("a single weight lies in memory in one way only")
+        pulled = [o for o, _ in live]
 
-    apart = pull([lay_out(w.detach(), "strided") for _, w in live])
-    first = [w.detach().reshape(-1)[:1].sum() for _, w in live]  # one of the weights: the whole stays linear in them
-    one = pull([w.expand(o.shape) for o, w in zip(pulled, first)])
-    many = pull([w.expand(o.shape).contiguous() for o, w in zip(pulled, first)])
-    grads = [a + _more(n, m) for a, n, m in zip(apart, one, many)]
-    return Outcome([to_numpy(o.detach()) for o in outputs], [along(grads, us[0].arrays)], True)
+        def pull(weights: Tensors) -> list[torch.Tensor]:
+            found = torch.autograd.grad(pulled, leaves, weights, retain_graph=True, allow_unused=True)
+            return [torch.zeros_like(x) if g is None else g for g, x in zip(found, leaves)]
+
+        apart = pull([lay_out(w.detach(), "strided") for _, w in live])
+        turned = pull([lay_out(w.detach(), "channels_last") for _, w in live]) if any(o.dim() > 1 for o in pulled) else apart
+        first = [w.detach().reshape(-1)[:1].sum() for _, w in live]  # one of the weights: the whole stays linear in them
+        one = pull([w.expand(o.shape) for o, w in zip(pulled, first)])
+        many = pull([w.expand(o.shape).contiguous() for o, w in zip(pulled, first)])
+        grads = [a + _more(n, m) + _more(t, a) for a, n, m, t in zip(apart, one, many, turned)]
+        return Outcome([to_numpy(o.detach()) for o in outputs], [along(grads, us[0].arrays)], True)
+
+    return way
 
 
 def _more(found: torch.Tensor, usual: torch.Tensor) -> torch.Tensor:
@@ -232,4 +237,8 @@ FUNCTIONS = {
     "written": written, "written-functionalized": written_functionalized, "compiled-written": written_compiled,
     "summed-inductor": summed("inductor"), "parted-inductor": parted("inductor"),
 }  # fmt: skip
-DERIVATIVES = {"weights": weights_elsewhere, "compiled-gradient": gradient_inside, "anomaly": watched}
+DERIVATIVES = {
+    "weights": weights_elsewhere(), "compiled-weights": weights_elsewhere(compiled_function),
+    "weights-inductor": weights_elsewhere(lambda point: compiled_function(point, "inductor")),
+    "compiled-gradient": gradient_inside, "anomaly": watched,
+}  # fmt: skip

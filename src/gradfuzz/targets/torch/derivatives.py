@@ -44,6 +44,12 @@ class NestingUnsupported(NotImplementedError):
     """This PyTorch cannot nest these modes."""
 
 
+def needed(name: str) -> None:
+    """NestingUnsupported where this release has no transform of that name."""
+    if functional is None or not hasattr(functional, name):
+        raise NestingUnsupported(f"this release has no torch.func.{name}")
+
+
 def nested(function: Function, xs: Tensors, modes: Modes, us: Sequence[Tensors], v: Tensors) -> Outcome:
     """Order two and up."""
     engine = _engine(modes)
