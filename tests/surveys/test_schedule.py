@@ -15,6 +15,7 @@ from gradfuzz.oracles.check import Options
 from gradfuzz.oracles.verdict import DISAGREE, GRADIENT, NONFINITE, STATUS, Verdict
 from gradfuzz.program import parse
 from gradfuzz.store import Lesson
+from gradfuzz.surveys.batches import ROUND, round_for
 from gradfuzz.surveys.depth import DEEP_BATCH_EVERY, SWEPT_WAYS
 from gradfuzz.surveys.mutants import Running
 from gradfuzz.surveys.schedule import (
@@ -25,9 +26,7 @@ from gradfuzz.surveys.schedule import (
     OF_FORMS,
     OTHER_FAMILIES,
     OWN_FAMILY,
-    ROUND,
     Schedule,
-    round_for,
 )
 from gradfuzz.targets.homes import language_for
 from gradfuzz.worker.depth import Depth

@@ -14,7 +14,8 @@ from gradfuzz.engine.shard import WHOLE, Shard
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.store import Lesson
-from gradfuzz.surveys.schedule import FIRST_COVER, ROUND, Schedule
+from gradfuzz.surveys.batches import ROUND
+from gradfuzz.surveys.schedule import FIRST_COVER, Schedule
 from tests.surveys.test_schedule import APIS, run
 
 PLANTED = Path(__file__).parent.parent / "planted" / "planted_torch.py"

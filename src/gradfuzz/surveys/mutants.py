@@ -27,9 +27,10 @@ from gradfuzz.seeds.seed import Seed
 from gradfuzz.store import Lesson, Records
 from gradfuzz.store.folding import FOLDED
 from gradfuzz.store.reading import BatchRow
+from gradfuzz.surveys.batches import ROUND, Batch, round_for
 from gradfuzz.surveys.depth import Depths
 from gradfuzz.surveys.profiles import basics, chosen
-from gradfuzz.surveys.schedule import ROUND, Batch, Schedule, round_for
+from gradfuzz.surveys.schedule import Schedule
 from gradfuzz.targets.base.scenario import Scenario
 from gradfuzz.targets.base.seeds import SHARDS
 from gradfuzz.targets.homes import language_for

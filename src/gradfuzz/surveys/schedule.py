@@ -10,7 +10,7 @@ import random
 from bisect import bisect_right
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice, product, zip_longest
 from typing import Any
 
@@ -19,6 +19,7 @@ from gradfuzz.engine.shard import WHOLE, Shard
 from gradfuzz.mutate.cover import Cover
 from gradfuzz.oracles.verdict import TIMEOUT
 from gradfuzz.store import Lesson
+from gradfuzz.surveys.batches import ROUND, Batch
 from gradfuzz.surveys.depth import COMPILED_FAMILY, DEEP_BATCH_EVERY, DESIGNED_BESIDE_COMPILED, SWEPT_WAYS
 from gradfuzz.surveys.designs import Designs
 
@@ -56,26 +57,16 @@ EARLY_TURN = 4
 # at it has more energy.
 LATER_FAMILIES = 2
 UNSEEN = 4.0
-# Batches in a later round, unless the campaign says otherwise. Designs come first: so much of a round goes on with them while there is
+# In later rounds designs come first: so much of a round goes on with them while there is
 # anything left to meet. What shapes are dear leaves more to chance, since there no other seed was looked at in the first round. Of two in
 # three batches the APIs have a turn each in any case, so that none starves: where its design does not go on, some seed is mutated. The
 # others go to where something new was seen.
-ROUND = 256
 DESIGNED = 7 / 8
 IN_TURN = 2 / 3
-# A cluster needs longer rounds: all must have something to do while the slowest batch of the round before the last is waited for, which may
-# take a hundred times as long as others. So many batches for each worker, in powers of two.
-ROUND_OF_EACH = 64
 # What a batch costs whoever plans it and takes it in is the same for few mutants and for many: in longer rounds batches are larger, by one
 # more of the usual size for so many batches of a round.
 LARGER_EVERY = 4096
 MOST_LARGER = 8
-
-
-def round_for(workers: int) -> int:
-    """How long the rounds of a campaign are that begins with so many workers: a part of its plan, which whoever goes on with it keeps."""
-    needed = ROUND_OF_EACH * workers
-    return max(ROUND, 1 << (needed - 1).bit_length())
 
 
 # What names say by themselves.
@@ -88,41 +79,6 @@ FAMILIAR = 3
 MEMORY = 0.5
 # An edit is kept at least so often however often it was refused: a release may learn, and seeds of one API differ.
 LEAST_CHANCE = 0.05
-
-
-@dataclass(frozen=True)
-class Batch:
-    """`count` mutants of one seed, drawn from `rng`; edits are kept by chance according to `weights`."""
-
-    number: int
-    seed_index: int
-    rng: str
-    start: int
-    count: int
-    weights: Mapping[str, float] = field(default_factory=dict)
-    deep: bool = False  # some of its mutants go to the campaign's highest order
-    shown: tuple[int, ...] = ()  # orders at which the seed's mutants have shown findings
-    glance: bool = False  # a first look: anything more would cost a compilation each
-    swept: bool = False  # its operator has its turn in a compiled way
-    dear: bool = False  # in the dearest one
-    seldom: int | None = None  # its turn is that of one of the ways that hardly ever have one: by their number
-    dtype: str = ""  # of the seed's floating inputs, where it is not their own
-    deaths: int = 0  # of workers at the hands of this API, as far as is known
-    hangs: bool = False  # it is known to hang
-    familiar: tuple[str, ...] = ()  # keys that batches of this API have told often
-    cover: Cover | None = None  # what is known of the seed's design, if the batch goes on with it
-    aside: bool = False  # the design is not that of the API, and nobody goes on with it
-    families: tuple[int, int] | None = None  # of its design: from, to; None: all
-    elsewhere: bool = False  # another shard's, or the same as an earlier one: it is not run here
-
-    @property
-    def mutants(self) -> int:
-        return self.count - self.start
-
-    @property
-    def turn(self) -> bool:
-        """Whether an operator has its turn in further ways here."""
-        return self.swept and not self.elsewhere
 
 
 class Schedule:

@@ -41,7 +41,7 @@ def aliased(function: Inside) -> tuple[Inside, Callable[[Tensors], list[torch.Te
 
     def inside(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         outputs = [o * 1.0 for o in function(*tensors)]  # an output may be an input, or another output
-        return tuple(t for o in outputs for t in (o, o.reshape(-1), o.detach(), torch.cos(o)))
+        return tuple(t for o in outputs for t in (o, o.reshape(-1), o.detach(), o + o))
 
     def outside(found: Tensors) -> list[torch.Tensor]:
         fours = [found[i : i + 4] for i in range(0, len(found), 4)]
