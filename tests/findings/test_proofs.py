@@ -109,7 +109,7 @@ def suspect(triage, text, kind="gradient"):
     report = Suspicion(program.api, program, (), Options(1), verdict)
     case = triage.pending[report.key] = Case(report.key, report)
     triage.store.suspect(triage.campaign, report.key, report)
-    triage._ask(case, Finding("torch", triage.pool.version, program.api, verdict, program, True))
+    triage._ask(case, Finding("torch", triage.pool.version, program.api, verdict, program, True), None)
     while triage.pending:
         for event in triage.pool.poll():
             triage.handle(event)
