@@ -12,17 +12,26 @@ import numpy as np
 from gradfuzz.oracles.evidence.narrowing import Suspect
 from gradfuzz.oracles.evidence.probes import among_slopes_nearby, are_additive, unbounded_nearby
 from gradfuzz.oracles.excuses.base import BLIND, Excuse, Says
+from gradfuzz.targets.base.dtypes import DOUBLE_UNIT
 from gradfuzz.targets.base.protocol import Vec
 
-# By chance the slopes of two directions add up all the same: so many others are tried.
-OTHERS = 3
+# By chance the slopes of two directions add up all the same: where AD is so many times as large as they are and as the function itself, so
+# many others are tried. Each takes as many evaluations as all that was known before.
+OTHERS, FAR_FROM_ALL = 3, 1e3
 
 
 def _element(suspect: Suspect) -> Says:
     """D(u + w) against D(u) + D(w), for other directions w of the trial's."""
-    if suspect.line.numeric.kink or all(_adds_up(suspect, turn) for turn in range(OTHERS)):
+    turns = OTHERS if suspect.gap > FAR_FROM_ALL * max(suspect.line.numeric.magnitude, _size(suspect)) else 1
+    if suspect.line.numeric.kink or all(_adds_up(suspect, turn) for turn in range(turns)):
         return None
     return BLIND if unbounded_nearby(suspect) or among_slopes_nearby(suspect) else None
+
+
+def _size(suspect: Suspect) -> float:
+    """How large outputs are beside inputs."""
+    outputs = max((float(np.abs(o).max()) for o in suspect.trial.direct if o.size), default=0.0)
+    return outputs / max(max(map(float, suspect.trial.point.scales), default=1.0), DOUBLE_UNIT)
 
 
 def _adds_up(suspect: Suspect, turn: int) -> bool:
