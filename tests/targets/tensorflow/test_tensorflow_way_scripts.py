@@ -81,7 +81,7 @@ def test_the_whole_script_of_every_way_says_what_the_oracle_says(tensorflow_targ
         said = io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.suppress(SystemExit):
             exec(compile(text, "script", "exec"), {"__name__": "__main__"})
-        line = next((line for line in said.getvalue().splitlines() if line.startswith(scenario)), "")
+        line = next((line for line in said.getvalue().splitlines() if line.startswith(scenario) and " computes " not in line), "")
         number = float(line[len(scenario) :].split()[0])
         assert number == pytest.approx(trial.number(outcome), rel=1e-12), (name, said.getvalue())
 
