@@ -144,6 +144,7 @@ class Design:
         self._edits: list[Edit] = [edit for factor in self.factors for _, edit in factor.levels]
         self.known, self.family = known if known.levels == len(self._edits) else Cover(), min(family, MOST_OF_A_FAMILY)
         self._factor_of = [number for number, factor in enumerate(self.factors) for _ in factor.levels]
+        self._single = [name in factor.single for factor in self.factors for name, _ in factor.levels]
         self.learnt = Cover(len(self._edits), self._pairs())
         self.ends: set[Row] = set()  # rows at the ends of domains, that hold an input
 
@@ -260,7 +261,7 @@ class Design:
         known = self.known
         waiting = [0] * len(self._edits)
         suspected: list[Row] = []
-        for a, b in combinations([level for level in range(len(self._edits)) if not known.refused >> level & 1], 2):
+        for a, b in combinations([n for n, single in enumerate(self._single) if not single and not known.refused >> n & 1], 2):
             bit = _bit(a, b)
             if self._factor_of[a] == self._factor_of[b] or known.settled >> bit & 1:
                 continue
@@ -343,11 +344,12 @@ class Design:
         return Cover(len(self._edits), self._pairs(), **learnt)
 
     def _pairs(self) -> int:
-        sizes = [len(factor.levels) for factor in self.factors]
+        sizes = [sum(name not in factor.single for name, _ in factor.levels) for factor in self.factors]
         return (sum(sizes) ** 2 - sum(n * n for n in sizes)) // 2
 
     def _pairs_of(self, level: int) -> int:
-        others = (other for other, factor in enumerate(self._factor_of) if factor != self._factor_of[level])
+        apart = (other for other, factor in enumerate(self._factor_of) if factor != self._factor_of[level])
+        others = (other for other in apart if not self._single[other] and not self._single[level])
         return sum(1 << _bit(min(level, other), max(level, other)) for other in others)
 
 

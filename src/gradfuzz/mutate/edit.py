@@ -50,6 +50,7 @@ class Factor:
     levels: tuple[tuple[str, Edit], ...]
     shared: bool = True  # another level costs a compilation where one does
     eager: frozenset[str] = frozenset()  # levels that meet those of other factors before all else, with nothing beside them
+    single: frozenset[str] = frozenset()  # levels that meet none: beside them others would show nothing, or they beside others
 
 
 def _no_factors(program: Program, menu: Menu) -> Iterable[Factor]:

@@ -23,6 +23,7 @@ BEYOND_SQUARES = (("float32", "huge", 1e20), ("float32", "tiny", 1e-20), ("float
 # multiplies by it afterwards has nothing left to multiply.
 BEYOND_RECIPROCAL = ("float16", 1e-5)
 ALONE_AMONG = 4096  # of so many numbers one: the first
+ONE_TINY = f"one tiny in {BEYOND_RECIPROCAL[0]}"
 
 
 def draw(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
@@ -92,8 +93,8 @@ def factors(program: Program, menu: Menu) -> Iterator[Factor]:
         levels += [(f"all {size} in {to}", Edit("sizes", None, [to, factor])) for to, size, factor in BEYOND_SQUARES]
     if any(r.structure is None and r.dtype not in COMPLEXES for _, r in inputs):
         to, number = BEYOND_RECIPROCAL
-        levels.append((f"one tiny in {to}", Edit("one_size", None, [to, number])))
-    yield Factor("type", tuple(levels), eager=EAGER)
+        levels.append((ONE_TINY, Edit("one_size", None, [to, number])))
+    yield Factor("type", tuple(levels), eager=EAGER, single=frozenset({ONE_TINY}))
 
 
 _KINDS: dict[str, Apply] = {

@@ -16,6 +16,8 @@ MOST_VARIED = 3
 # Where formulas fail: at the ends of domains, which an input often reaches only where another is at one, and where squares overflow, which
 # takes narrower types than double for most functions.
 EAGER = frozenset({"zeros", "ones", "huge"})
+# For the reference alone: what is asked about these numbers is told by nothing else.
+SINGLE = frozenset({"beside zero", "past overflow"})
 
 
 def draw(program: Program, rng: random.Random, menu: Menu) -> Edit | None:
@@ -31,7 +33,7 @@ def factors(program: Program, menu: Menu) -> Iterator[Factor]:
         many = kinds_of_many(recipe.values, recipe.elements)
         kinds = {**kinds_of_numbers(recipe.values), **many, **kinds_of_matrices(recipe.shape)}
         levels = tuple((kind, Edit("values", name, values_to_json(v))) for kind, v in kinds.items())
-        yield Factor(f"numbers of {name}", levels, shared=False, eager=EAGER)
+        yield Factor(f"numbers of {name}", levels, shared=False, eager=EAGER, single=SINGLE)
 
 
 SORTS = [Sort("values", 51, draw, {"values": on_input(lambda r, v: replace(r, values=values_from_json(v)))}, shared=False, factors=factors)]
