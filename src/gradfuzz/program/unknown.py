@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from gradfuzz.program.model import Attr, Call, Item, Let, Ref, Slice
+from gradfuzz.program.model import Let, Ref, rebuild
 
 
 def without_numbers(statements: Sequence[Let], taken: Collection[str]) -> tuple[list[Let], dict[str, Any]]:
@@ -18,14 +18,6 @@ def without_numbers(statements: Sequence[Let], taken: Collection[str]) -> tuple[
             name = next(name for name in (f"n{index}" for index in range(10**6)) if name not in taken and name not in numbers)
             numbers[name] = node
             return Ref(name)
-        if isinstance(node, Call):
-            return Call(node.func, tuple(map(lifted, node.args)), tuple((k, lifted(v)) for k, v in node.kwargs))
-        if isinstance(node, Item):
-            return Item(lifted(node.base), lifted(node.index))
-        if isinstance(node, Attr):
-            return Attr(lifted(node.base), node.name)
-        if isinstance(node, Slice):
-            return Slice(lifted(node.start), lifted(node.stop), lifted(node.step))
-        return type(node)(map(lifted, node)) if isinstance(node, (tuple, list)) else node
+        return rebuild(node, lifted)
 
     return [Let(s.names, lifted(s.value)) for s in statements], numbers
